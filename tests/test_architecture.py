@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "centers": {"affine", "distances", "rows"},
     "ridge": {"distances", "kernels", "rows"},
     "maps": {"affine", "distances", "kernels", "scores"},
-    "ensemble": {"maps", "scores"},
+    "ensemble": {"base", "maps", "scores"},
     "scores": set(),
     "unlabeled": {"distances", "graphs", "metrics", "ridge", "rows"},
     "augment": set(),
@@ -75,11 +75,14 @@ MAY_IMPORT = {
     "methods": (MODEL - {"rows"}) | {"base", "exceptions", "graphs", "published"},
     "splits": set(),
     "sequential": set(),
-    "alternatives": {"centers", "labels", "rows", "smooth", "sources", "unlabeled"},
-    "criteria": {"scores", "smooth"},
+    "grid": {"kernels", "metrics", "smooth"},
+    "candidates": words("columns distances grid kernels model rows smooth splits"),
+    "unlabeled_candidates": words("candidates centers grid rows smooth sources unlabeled"),
+    "halving": words("candidates columns distances grid model smooth unlabeled_candidates"),
+    "stack": {"candidates"},
     "search": words(
-        "affine alternatives criteria distances base hull kernels labels metrics model rows smooth "
-        "sources splits unlabeled votes"
+        "base candidates ensemble grid halving maps rows scores smooth sources stack unlabeled "
+        "unlabeled_candidates"
     ),
     # Maps and scores, not estimators: these have radii as a method.
     "certificates": {

@@ -1,11 +1,10 @@
 """The ensemble of a search: one map that is a weighted sum of the values of several models.
 
 Member k has a map f_k and affine functions of it, each of a class. Its value v_kc(x) is the largest
-function of class c. The scores of the ensemble are
+function of class c. With the weights w_k and temperatures τ_k of the stack (`nsse.stack`), the scores of
+the ensemble are S(x) = Σ_k w_k v_k(x)/τ_k, centered so that they add up to zero over the classes.
 
-    S(x) = Σ_k w_k v_k(x) / τ_k,    centered so that they add up to zero over the classes,
-
-and its coordinates are f(x) = V'S(x) with a matrix V whose columns are orthonormal and add up to zero.
+The coordinates are f(x) = V'S(x) with a matrix V whose columns are orthonormal and add up to zero.
 S(x) = V f(x) then follows from the coordinates, so the label, the probabilities and the embedding come
 from one map.
 """
@@ -18,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from nsse._support.types import Floats, Ints, SamplesLike
+from nsse.base import signs_of
 from nsse.maps import Member, norms_in
 from nsse.scores import Scores
 
@@ -122,3 +122,24 @@ def widest_differences(gram: Floats, scores: Scores) -> Floats:
             norms = norms_in(gram, own - scores.weights)
             widest[c] = np.maximum(widest[c], np.maximum.reduceat(norms, starts))
     return widest
+
+
+def rotation_of(scores: Floats, codes: Ints, weights: Floats, n_classes: int) -> Floats:
+    """Return V: the axes along which the class means of centered scores differ most, these first."""
+    indicators = np.zeros((n_classes, len(codes)))
+    indicators[codes, np.arange(len(codes))] = weights
+    sizes = indicators.sum(axis=1)
+    means = indicators @ scores / sizes[:, np.newaxis]
+    spread = (means - sizes @ means / sizes.sum()) * np.sqrt(sizes / sizes.sum())[:, np.newaxis]
+    basis = zero_sum_basis(n_classes)
+    _, axes = np.linalg.eigh(basis.T @ (spread.T @ spread) @ basis)
+    V = basis @ axes[:, ::-1]
+    return np.asarray(V * signs_of(means @ V))
+
+
+def zero_sum_basis(n: int) -> Floats:
+    """Return n − 1 orthonormal columns of n numbers that add up to zero (Helmert's contrasts)."""
+    basis = np.triu(np.ones((n, n - 1)))
+    j = np.arange(1, n)
+    basis[j, j - 1] = -j
+    return basis / np.sqrt(j * (j + 1.0))

@@ -1,161 +1,147 @@
-"""`SmoothEmbeddingCV`: the parameters of `SmoothEmbedding`, chosen on inner splits in closed form.
+"""`SmoothEmbeddingCV`: choose the parameters of `SmoothEmbedding`, and combine the best choices.
 
-A kernel is a metric (relevance, shrinkage) and a width σ. Distances for every shrinkage come from one
-decomposition of the scatter; scores of held-out samples for every λ from a Cholesky factorisation each.
-Kernels that fall behind are dropped by successive halving. What is compared is the squared error of the
-scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
-points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. Many
-labels can: every wrong label adds N/40 to it, N the number of samples. A point is judged by its
-difference to the untuned one, sample by sample, plus a standard error, of few samples three: where the
-data cannot tell, the untuned model stays. The mean of the scores of the best few points decides, with
-those of the untuned one unless it is clearly behind; of few samples only if fewer held-out labels are
-wrong than by the untuned one alone. Where the nearest training sample in the embedding has clearly more
-labels right on the held-out samples, the majority of the best few nearest-sample rules does; they are
-ranked by (d²/(d² + d'²))², d and d' the distances to the nearest sample of the own class and of the
-others, and by their wrong labels.
+A candidate is a setting of the metric, a kernel, its width, a smoothness and a decision (`nsse.grid`).
+
+1. Ten random splits hold out a quarter of every class. Each candidate is fitted to the rest in closed
+   form, and gives the held-out samples one value per class (`nsse.candidates`).
+2. After three splits, the settings with the lowest log-loss of held-out samples go on (`nsse.halving`).
+3. A stack finds the non-negative weights of the candidates whose weighted sum has the lowest log-loss,
+   plus a penalty for steep maps (`nsse.stack`). The few candidates with large weights are its members.
+4. The members are fitted to all samples. Their weighted sum is one map (`nsse.ensemble`), from which
+   labels, probabilities, coordinates and certified radii are computed.
+
+If the user passes `scoring`, there is no stack, and the best single candidate by this score predicts.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import product
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg
-from scipy.special import softmax, stdtrit
+from scipy.stats import rankdata
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
-from nsse._support.parameters import check_count
-from nsse._support.progress import progress_bar
+from nsse._support.parameters import check_count, check_number
 from nsse._support.threads import one_blas_thread
-from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
-from nsse.affine import is_sparse
-from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
+from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.base import FLOATS, EmbeddingClassifier
-from nsse.criteria import Losses, Scored, SquaredError
-from nsse.distances import distances_from, median_distance, products, squared_norms
-from nsse.hull import squared_heights
-from nsse.kernels import Gaussian, as_kernel
-from nsse.labels import checked_weights, class_factors, encoded
-from nsse.metrics import Euclidean, WithinMetric
-from nsse.metrics.learned import centred
-from nsse.metrics.relevance import feature_weights
-from nsse.metrics.scatter import along_scatter
-from nsse.model import UNIT_SAMPLES, evenly
-from nsse.rows import Rows, stratified
+from nsse.candidates import Samples
+from nsse.ensemble import EnsembleMap, rotation_of, zero_sum_basis
+from nsse.grid import Candidate, Grid
+from nsse.halving import Comparison, quiet
+from nsse.maps import Member
+from nsse.rows import Rows
+from nsse.scores import Scores
 from nsse.smooth import SmoothEmbedding
 from nsse.sources import Source
-from nsse.splits import BalancedSplits, GroupedSplits
-from nsse.unlabeled import GraphPenalty, LabelPropagation, use_of_unlabeled
-from nsse.votes import MajorityVote, MeanVote, Member
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Kernel = tuple[float, bool, float, float]
-
-GRID: dict[str, tuple[float, ...]] = {
-    "relevance": (0.0, 1.0, 2.0),
-    "spreads": (False,),
-    "shrinkage": (float("inf"), 10.0, 3.0, 0.3, 0.1),
-    "sigma": (0.5, 1.0, 4.0),
-    "smoothness": (0.01, 0.1, 1.0, 3.0),
-}
-# Splits of the rounds of successive halving, and the share of kernels that each round compares.
-ROUNDS, SHARES = (2, 3, 5), (1.0, 0.25, 0.125)
-FEWEST_KERNELS = 4
-# Share of a class that is held out, and samples from which on fewer splits are enough.
-HELD_OUT, MANY_SAMPLES = 0.25, 1000
-# Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
-MOST_TRAINING = 500
-# Rows that a split trains on where samples are augmented, and their values, at most; and what is tried
-# there: augmented samples keep a map smooth, λ may be less and no wide kernel is needed.
-MOST_ROWS, MOST_VALUES = 1500, 1_500_000
-AUGMENTED: dict[str, Sequence[float]] = {"sigma": (0.5, 1.0), "smoothness": (0.001, 0.01, 0.1)}
-# Least λ, for every row, beside which single precision is precise enough.
-ROUNDING = 4e-7
-# Voters beside the untuned point.
-N_VOTERS = 5
-# Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
-# and by which augmentation and unlabelled samples must.
-BETTER, CLEARLY = 1.0, 1.25
-# Of few samples the best of many points is often best by chance: as many as Student's t has at a level.
-FEW_SAMPLES, LEVEL_OF_FEW = 80, 0.005
-# Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
-CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
+from nsse.stack import Stack
+from nsse.unlabeled import use_of_unlabeled
+from nsse.unlabeled_candidates import UnlabeledSamples
 
 
 class SmoothEmbeddingCV(EmbeddingClassifier):
-    """`SmoothEmbedding` with parameters chosen by cross-validation, in closed form.
+    """Choose the parameters of `SmoothEmbedding` by cross-validation, and stack the best choices.
 
-    Metric, width of the kernel, smoothness and decision rule are compared on inner splits by the scores
-    of held-out samples. The models that are better than the untuned one, and it, decide together: where
-    the samples cannot tell, the untuned model stays.
+    Settings of the metric, kernel widths, smoothnesses and decisions are compared on held-out samples in
+    closed form. A stack of a few of them predicts, as one map: labels, probabilities, coordinates and
+    certified radii belong together. If `scoring` is given, the best single model predicts instead.
 
     Parameters
     ----------
     estimator : SmoothEmbedding, default=None
-        The untuned model, which holds all that is not searched: centres, class weights. None is
-        ``SmoothEmbedding()``. With ``metric=None`` no metric is tried. With
-        ``unlabeled=GraphPenalty()`` or ``LabelPropagation()`` its weight is chosen too.
+        The model whose parameters are varied. It determines everything that the grid does not contain,
+        such as the metric, the centers and the class weights. None is ``SmoothEmbedding()``. If it has
+        a use of unlabeled samples, such as ``unlabeled=GraphPenalty()``, several uses are compared.
     grid : dict, default=None
-        Values of "relevance", "spreads", "shrinkage", "sigma" and "smoothness" to try instead of the
-        usual ones.
-    augment : sequence, default=None
-        Augmentations to choose among, None among them: ``[None, Images((28, 28))]``. Parameters are
-        compared again with the best one, which is taken where it is better then.
+        Lists of values to try instead of the usual ones, for "kernel", "sigma", "smoothness", "decision"
+        and parameters of the metric, such as "metric__shrinkage". Usual values of sigma come from the
+        kernel (`nsse.kernels.Kernel.widths`), and usual settings of the metric from the metric
+        (`nsse.metrics.Metric.candidates`).
+    augment : list, default=None
+        Augmentations to try, for example ``[None, Images((28, 28))]``. Each is combined with the best
+        settings that were found with the first one. None tries the augmentation of `estimator`.
     cv : int, splitter or iterable, default=None
-        Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
-        the groups where these are given. Of many training samples of a split 500 are taken, of
-        augmented ones those that make 1500 rows.
+        Splits, as in `sklearn.model_selection.GridSearchCV`. None draws ten that hold out a quarter of
+        every class, or of the groups if these are given, and three from 1000 samples on. Equal samples
+        are always on the same side of a split. At most 500 training samples of a split are used.
     scoring : str or callable, default=None
-        What is compared. None is the squared error of the scores at their best amplitude, and how many
-        labels are wrong, which counts the more the more samples there are; or any scorer of
-        scikit-learn.
-    n_voters : int, default=None
-        Models that decide together beside the untuned one, at most; 1 is the best model alone. None is
-        5, and 1 beyond `max_samples`.
+        If it is given, candidates are fitted and compared by this score, as in ``GridSearchCV``, and the
+        best single candidate is used. All candidates are scored on one split, the best 64 on three, and
+        the best 16 on all. None builds the stack, by the log-loss of held-out samples.
+    slope_penalty : float, default=0.0003
+        ν, the penalty for steep maps in the stack. A larger value gives a smoother map with larger
+        certified radii, at a slightly larger error.
+    max_members : int, default=8
+        Number of members of the stack, at most.
     max_samples : int, default=2000
-        Samples on which parameters are compared, at most; the models are fitted to all.
+        Number of samples on which candidates are compared, at most. Members are fitted to all samples.
+    refit : bool, default=True
+        Whether the chosen models are fitted to all samples. Without it, the search cannot predict.
+    n_jobs : int, default=None
+        Number of processes. None is 1, and −1 uses all processors.
     random_state : int, RandomState instance or None, default=0
-        Draws the splits.
+        Seed for the splits. The default is a fixed number and not None, so that the same data always
+        give the same model.
     verbose : int, default=0
-        1 shows a progress bar also where nobody looks at a terminal.
+        If it is 1, a progress bar is shown even if nobody watches a terminal.
 
     Attributes
     ----------
-    best_params_ : dict
-        Parameters of `best_estimator_`.
-    best_score_ : float
-        Mean score of these on held-out samples: minus what is compared, or that of `scoring`.
-    best_estimator_ : SmoothEmbedding
-        The best model alone; its map is the one that `transform` gives.
+    members_ : list of SmoothEmbedding
+        The models of the stack, fitted to all samples, the heaviest first. The weight of a member is
+        measured by the standard deviation of its part of the scores.
+    weights_ : ndarray of shape (n_members,)
+        w_k/τ_k. The class scores of the ensemble are the sum of these weights times the values of the
+        members.
+    best_params_, best_estimator_, best_score_, best_index_
+        The parameters of the heaviest member, this member, its mean score on the splits, and its
+        position in `cv_results_`. The ensemble predicts, not this member alone.
     cv_results_ : dict of arrays
-        "params", "mean_test_score", "std_test_score", "rank_test_score", "n_splits" of every point that
-        was compared to the end, and "gain", how much better than the untuned point it is at least.
-    voters_ : list of SmoothEmbedding
-        The models that decide, the best first.
-    vote_ : MeanVote or MajorityVote
-        Their decision.
-    classes_, embedding_, map_, scores_, n_features_in_, feature_names_in_
-        Of `best_estimator_`.
+        As in ``GridSearchCV``: "params", "param_*", "split*_test_score", "mean_test_score",
+        "std_test_score" and "rank_test_score" of all candidates that were compared on all splits. If
+        `scoring` is None, scores are minus the log-loss at the best temperature of the candidate.
+    n_splits_ : int
+        Number of splits.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Positions of the training samples.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    labels_ : ndarray of shape (n_samples,)
+        Labels of the training samples, as they were given.
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of the training samples. Samples without a label have a predicted one.
+    leave_one_out_score_ : float
+        Share of the held-out samples whose label the stack predicts. The weights of the stack were
+        fitted to these samples, so it is slightly optimistic.
+    map_ : EnsembleMap
+        The rotated class scores of the ensemble, or the map of the best model if `scoring` is given.
+    scores_ : Scores
+        Labels, decision values and probabilities as functions of the map.
+    n_features_in_, feature_names_in_
+        As in all estimators of scikit-learn.
 
     See Also
     --------
     SmoothEmbedding : The model.
     SequentialSearchCV : The paper's rule, for any estimator.
+
+    Notes
+    -----
+    A held-out sample of a class that the training part of a split lacks has no influence. Sample weights
+    are the weights of held-out samples in all log-losses.
+
+    References
+    ----------
+    .. [1] D. H. Wolpert, "Stacked generalization", Neural Networks 5, 1992.
+    .. [2] L. Breiman, "Stacked regressions", Machine Learning 24, 1996.
 
     Examples
     --------
@@ -176,12 +162,15 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         self,
         estimator: SmoothEmbedding | None = None,
         *,
-        grid: Mapping[str, Sequence[float]] | None = None,
+        grid: Mapping[str, Sequence[Any]] | None = None,
         augment: Sequence[Any] | None = None,
         cv: Any = None,
         scoring: Any = None,
-        n_voters: int | None = None,
+        slope_penalty: float = 0.0003,
+        max_members: int = 8,
         max_samples: int = 2000,
+        refit: bool = True,
+        n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
@@ -190,8 +179,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         self.augment = augment
         self.cv = cv
         self.scoring = scoring
-        self.n_voters = n_voters
+        self.slope_penalty = slope_penalty
+        self.max_members = max_members
         self.max_samples = max_samples
+        self.refit = refit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -200,7 +192,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     def fit(
         self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None, groups: Any = None
     ) -> Self:
-        """Choose the parameters and fit the models that decide.
+        """Compare the candidates, and fit the chosen models to all samples.
 
         Parameters
         ----------
@@ -209,618 +201,281 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples every sample counts as.
+            Number of samples that each sample counts as.
         groups : array-like of shape (n_samples,), default=None
-            Samples of a group are not split.
+            Samples of a group are on the same side of every split.
 
         Returns
         -------
         self
-            The fitted search. Interrupted, it goes on with the best of what it knows.
+            The fitted search. If it is interrupted, it goes on with the candidates that have been
+            compared.
         """
-        base = SmoothEmbedding() if self.estimator is None else clone(self.estimator)
-        base._check_parameters()
-        require_gaussian(base.kernel)
-        require_searched(base.metric)
-        require_known_use(base.unlabeled)
-        if not is_dask(X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-        else:
+        base = self._checked_estimator()
+        if is_dask(X):
             self.n_features_in_ = int(X.shape[1])
-        most = check_count("max_samples", self.max_samples, least=10, cure="2000 is usual.")
-        samples = Samples.of(base, X, y, sample_weight, groups, most)
-        n_voters = N_VOTERS if samples.n_given <= most else 1
-        if self.n_voters is not None:
-            cure = "5 is usual, 1 takes the best alone."
-            n_voters = check_count("n_voters", self.n_voters, cure=cure)
-        with one_blas_thread():  # splits have few rows, on which several threads fight
-            splits = samples.splits(self.cv, self.random_state)
-            table = Table.of(base, self.grid, samples, splits, self.scoring)
-            self._worked(table.steps(), table.n_steps, "Comparing parameters", least=1)
-            if self.augment is not None or base.unlabeled is not None:
-                table = self._with_alternatives(table, n_voters, X, y, sample_weight)
-            decisions = table.decisions(n_voters)
-            outside = self._held_out(table, decisions)
-        decision = outside.best(samples.better)
-        self.voters_ = self._fitted(decisions[decision], X, y, sample_weight)
-        self._keep(table, outside, decision)
-        if table.uses_unlabeled:
-            hidden = np.flatnonzero(encoded(y, base.unlabeled.marker)[1] < 0)
-            labels = self.best_estimator_.transduction_.copy()
-            labels[hidden] = self.vote_.predict(Source.of(X).take(hidden))
-            self.transduction_ = labels
+        else:
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        marker = use_of_unlabeled(base.unlabeled).marker
+        rows = Rows.of(Source.of(X), y, sample_weight, base.class_weight, marker)
+        base._check_components(rows.classes)
+        samples = Samples.of(rows, groups, int(self.max_samples))
+        grid = Grid.of(base, self.grid, self.augment, samples.rows.held())
+        self._check_slopes(grid)
+        splits = samples.splits(self.cv, self.random_state)
+        comparison = Comparison(base, grid, samples, splits, self.n_jobs, self.verbose)
+        compare = self._stacked if self.scoring is None else self._best_by_score
+        chosen = compare(comparison, rows)
+        self.n_splits_ = len(splits)
+        if self.refit:
+            self.classes_ = rows.classes
+            self._fit_members(chosen, comparison, Given(X, y, sample_weight, rows))
+            if chosen.weights is None or chosen.held_out is None:
+                self._keep_single()
+            else:
+                self._keep_stack(chosen.weights, chosen.held_out, rows, Source.of(X), y)
         return self
 
-    def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
-        """Results of steps, under a bar; interrupted, those that there are if they are enough."""
-        done: list[Any] = []
-        try:
-            shown = True if self.verbose else None
-            with progress_bar(total, what, shown) as advance, warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of parts of the samples
-                for result in steps:
-                    done.append(result)
-                    advance()
-        except KeyboardInterrupt:
-            if len(done) < least:
-                raise
-            message = f"Interrupted while {what.lower()}: the best of what is known is taken."
-            warnings.warn(message, UserWarning, stacklevel=4)
-        return done
+    def score(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> float:
+        """Return the share of correct labels, or the score of `scoring` if it is given.
 
-    def _with_alternatives(
-        self, table: Table, n_voters: int, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike
-    ) -> Table:
-        """The table with the augmentation and the use of unlabelled samples that are clearly better."""
-        model, base = table.decisions(n_voters)["scores"][0], table.base
-        if table.uses_unlabeled:
-            trial = UnlabeledTrial.of(model, table, X, y, sample_weight)
-            base.set_params(unlabeled=self._best_of(trial, TRIAL_SPLITS, CLEARLY))
-        if self.augment is None:
-            return table
-        first = FirstAugmentTrial.of(self.augment, model, table)
-        base.set_params(augment=self._best_of(first, TRIAL_SPLITS, CLEARLY).augment)
-        if base.augment is None:
-            return table
-        # Other parameters are best with augmented samples than without.
-        n_splits = max(1, len(table.splits) // 2)
-        grid = AUGMENTED | dict(self.grid or {})
-        again = Table.of(base, grid, table.samples, table.splits[:n_splits], self.scoring)
-        self._worked(again.steps(), again.n_steps, "Comparing parameters again")
-        usual = first.candidates[0].augment
-        if not again.n_done:
-            base.set_params(augment=usual)
-            return table
-        if usual is not None:
-            return again
-        without = table.best(again.n_done).set_params(augment=None)
-        pair = AugmentTrial([without, again.best(again.n_done)], table)
-        if self._best_of(pair, n_splits, table.samples.better) is not without:
-            return again
-        base.set_params(augment=None)
-        return table
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
 
-    def _best_of(self, trial: Trial, n_splits: int, times: float) -> Any:
-        """The best candidate of a trial on the first splits, by its rule and so many standard errors."""
-        splits = trial.table.splits[:n_splits]
-        error = SquaredError.of((len(trial.candidates),), trial.table.samples, splits)
-        error.price *= trial.price
-        steps = trial.steps(error, [trial.table.fold(split, None) for split in range(len(splits))])
-        done = self._worked(steps, len(trial.candidates) * len(splits), trial.what)
-        return trial.best(error, len(done), times)
+        Returns
+        -------
+        float
+            The score.
+        """
+        if self.scoring is None:
+            return float(super().score(X, y, sample_weight))
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(check_scoring(self, scoring=self.scoring)(self, X, y, **weights))
 
-    def _held_out(self, table: Table, decisions: Mapping[str, list[SmoothEmbedding]]) -> HeldOut:
-        """Values of the models of all decisions for held-out samples."""
-        # Where labels spread, none is held out here: every model knows its own temperature.
-        n_splits = 0 if table.uses_unlabeled else min(len(table.splits), CALIBRATION_SPLITS)
-        models = [model for some in decisions.values() for model in some]
-        folds = (table.fold(split, models[0].augment, MOST_ROWS) for split in range(n_splits))
-        steps = ([fold.values(model) for model in models] for fold in folds)
-        done = self._worked(steps, n_splits, "Comparing decision rules")
-        samples, held = table.samples, [held for _, held in table.splits[: len(done)]]
-        which = np.concatenate([np.empty(0, dtype=np.intp), *held])
-        none = np.empty((len(models), 0, len(samples.classes)))
-        values = np.concatenate([none, *map(np.stack, done)], axis=1)
-        parts = np.split(values, np.cumsum([len(some) for some in decisions.values()])[:-1])
-        by_name = dict(zip(decisions, parts, strict=True))
-        return HeldOut(by_name, samples.codes[which], samples.weights[which], len(samples.codes))
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "map_")
 
-    def _fitted(
-        self,
-        models: Sequence[SmoothEmbedding],
-        X: SamplesLike,
-        y: LabelsLike,
-        sample_weight: WeightsLike,
-    ) -> list[SmoothEmbedding]:
-        """The models fitted to all samples; interrupted, those that are, the best in any case."""
-        fitted: list[SmoothEmbedding] = []
-        try:
-            for model in models:
-                fitted.append(model.fit(X, y, sample_weight))
-        except KeyboardInterrupt:
-            warnings.warn("Interrupted: fewer models decide.", UserWarning, stacklevel=4)
-        return fitted or [models[0].fit(X, y, sample_weight)]
+    def _checked_estimator(self) -> SmoothEmbedding:
+        """Return a copy of the user's estimator, after a check of all parameters."""
+        if self.estimator is not None and not isinstance(self.estimator, SmoothEmbedding):
+            cure = "Use sklearn.model_selection.GridSearchCV for other estimators."
+            raise rule_error("estimator", "be None or a SmoothEmbedding", self.estimator, cure)
+        base: SmoothEmbedding = SmoothEmbedding() if self.estimator is None else clone(self.estimator)
+        base._check_parameters()
+        check_number("slope_penalty", self.slope_penalty, cure="0 does not penalize steep maps.")
+        check_count("max_members", self.max_members, cure="8 is usual.")
+        check_count("max_samples", self.max_samples, least=10, cure="2000 is usual.")
+        if not isinstance(self.refit, bool | np.bool_):
+            cure = "True fits the chosen models to all samples."
+            raise rule_error("refit", "be True or False", self.refit, cure)
+        if self.scoring is not None:
+            check_scoring(base, scoring=self.scoring)
+        return base
 
-    def _keep(self, table: Table, outside: HeldOut, decision: str) -> None:
-        """Set the fitted attributes."""
-        best = self.voters_[0]
-        self.best_estimator_ = best
-        for name in ("classes_", "embedding_", "map_", "scores_", "labels_", "transduction_"):
+    def _check_slopes(self, grid: Grid) -> None:
+        """Raise an error if a kernel has no slope, but slopes are penalized."""
+        steep = [
+            setting.kernel for setting in grid.settings if not np.isfinite(setting.kernel.curvature)
+        ]
+        if steep and self.scoring is None and float(self.slope_penalty) > 0.0:
+            rule = f"be 0 with the kernel {steep[0]!r}, whose functions have no bounded slope"
+            cure = "Pass slope_penalty=0, or another kernel."
+            raise rule_error("slope_penalty", rule, self.slope_penalty, cure)
+
+    def _stacked(self, comparison: Comparison, rows: Rows) -> Chosen:
+        """Return the members of the stack with their weights."""
+        compared = comparison.compared()
+        if not rows.is_labeled.all() and compared.candidates:
+            unlabeled = UnlabeledSamples.of(comparison.samples, rows, comparison.base)
+            compared = comparison.with_unlabeled(compared, unlabeled, comparison.base.unlabeled)
+        if not compared.candidates:  # no class has two samples
+            return Chosen([comparison.grid.own])
+        with one_blas_thread():
+            penalty = float(self.slope_penalty)
+            n_candidates = len(compared.candidates)
+            costs = penalty * comparison.slopes(compared) if penalty > 0.0 else np.zeros(n_candidates)
+            start = np.zeros(n_candidates)
+            start[comparison.place_of_user(compared)] = 1.0
+            values = compared.scaled()
+            places, weights = Stack(values, compared.held, costs, start).members(self.max_members)
+        if len(places) == 0:
+            cure = "With this value, the smoothest map is zero everywhere."
+            raise rule_error("slope_penalty", "be smaller", self.slope_penalty, cure)
+        self._keep_scores(compared.candidates, -compared.losses_by_split().T, int(places[0]))
+        candidates = [compared.candidates[place] for place in places]
+        own, scores = compared.mean_scores(np.tensordot(weights, values[places], 1))
+        held_out = HeldOutScores(comparison.samples.places[own], scores)
+        return Chosen(candidates, weights / compared.temperatures[places], held_out)
+
+    def _best_by_score(self, comparison: Comparison, rows: Rows) -> Chosen:
+        """Return the best candidate by `scoring`, from fits to the training parts of the splits."""
+        scorer = check_scoring(comparison.base, scoring=self.scoring)
+        candidates, scores = comparison.scored(scorer)
+        self._keep_scores(candidates, scores)
+        return Chosen([candidates[self.best_index_]])
+
+    def _keep_scores(
+        self, candidates: Sequence[Candidate], scores: Floats, best: int | None = None
+    ) -> None:
+        """Keep the scores of candidates, of shape (n_splits, n_candidates), and the best of them."""
+        every = [candidate.parameters for candidate in candidates]
+        mean = scores.mean(axis=0)
+        found: dict[str, Any] = {"params": every}
+        for name in every[0]:
+            column = np.ma.masked_all(len(every), dtype=object)
+            for place, own in enumerate(every):
+                column[place] = own[name]
+            found[f"param_{name}"] = column
+        found |= {f"split{split}_test_score": of_split for split, of_split in enumerate(scores)}
+        found["mean_test_score"] = mean
+        found["std_test_score"] = scores.std(axis=0)
+        found["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
+        self.cv_results_ = found
+        self.best_index_ = int(mean.argmax()) if best is None else best
+        self.best_params_ = every[self.best_index_]
+        self.best_score_ = float(mean[self.best_index_])
+
+    def _fit_members(self, chosen: Chosen, comparison: Comparison, given: Given) -> None:
+        """Fit the members to all samples. If this is interrupted, those that are done are used."""
+        models = [candidate.model(comparison.base) for candidate in chosen.candidates]
+        jobs = [(model,) for model in models]
+        comparison.is_interrupted = False
+        what = "Fitting members"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.members_ = comparison.worked(given.fitted, jobs, what) or [given.fitted(models[0])]
+        # The members give the same warnings, which are shown once.
+        for text, category in {(str(one.message), one.category): None for one in caught}:
+            warnings.warn(text, category, stacklevel=6)
+        self.best_estimator_ = self.members_[0]
+
+    def _keep_single(self) -> None:
+        """Predict with one model."""
+        best = self.best_estimator_
+        self.weights_ = np.ones(1)
+        for name in OF_SINGLE:
             setattr(self, name, getattr(best, name))
-        names = ("metric", "sigma", "smoothness", "decision", "augment", "unlabeled")
-        self.best_params_ = {name: getattr(best, name) for name in names}
-        self.cv_results_, self.best_score_ = table.results(best)
-        each, codes = outside.values[decision][: len(self.voters_)], outside.codes
-        members = [Member(voter.map_, voter.scores_) for voter in self.voters_]
-        if best.decision == "nearest":
-            self.vote_: Any = MajorityVote(members)
-            taus = np.array([member.scores.temperature for member in members])
-            each = softmax(each / taus[:, np.newaxis, np.newaxis], axis=2)
-        values = np.asarray(each.mean(axis=0))
-        self._leave_one_out, self._leave_one_out_labels = values, self.classes_[codes]
-        if best.decision == "scores" and len(codes):
-            self.vote_ = MeanVote(members).calibrated(values, codes, outside.weights)
-        elif best.decision == "scores":
-            self.vote_ = MeanVote(members, best.scores_.temperature)
-            self._leave_one_out = best._leave_one_out
-            self._leave_one_out_labels = best._leave_one_out_labels
+        self._left_out_embedding = best.left_out_embedding_
 
-
-def require_searched(metric: Any) -> None:
-    """Raise an error for other metrics, whose parameters the search does not compare yet."""
-    if not (metric is None or isinstance(metric, str | WithinMetric | Euclidean)):
-        rule = 'have the metric "within", "euclidean" or a WithinMetric in a search'
-        cure = "Compare other metrics with sklearn.model_selection.GridSearchCV."
-        raise rule_error("estimator", rule, metric, cure)
-
-
-def require_known_use(unlabeled: Any) -> None:
-    """Raise an error for other uses of unlabeled samples, which the search does not compare."""
-    if not (unlabeled is None or isinstance(unlabeled, GraphPenalty | LabelPropagation)):
-        cure = "Compare other uses with sklearn.model_selection.GridSearchCV."
-        raise rule_error(
-            "estimator", "have a GraphPenalty or a LabelPropagation as `unlabeled`", unlabeled, cure
+    def _keep_stack(
+        self, weights: Floats, held_out: HeldOutScores, rows: Rows, source: Any, y: LabelsLike
+    ) -> None:
+        """Predict with the weighted sum of the members."""
+        self.weights_ = weights[: len(self.members_)]
+        parts = tuple(
+            Member(member.map_, member.scores_, float(weight))
+            for member, weight in zip(self.members_, self.weights_, strict=True)
         )
+        n_classes = len(self.classes_)
+        plain = EnsembleMap(parts, zero_sum_basis(n_classes))
+        S = source.apply(plain) @ plain.rotation.T
+        places = np.flatnonzero(rows.given >= 0)
+        places = places[rows.codes[rows.given[places]] >= 0]
+        own = rows.given[places]
+        shared = (rows.weights / np.maximum(np.bincount(own, minlength=len(rows)), 1))[own]
+        V = rotation_of(S[places], rows.codes[own], shared, n_classes)
+        self.map_ = replace(plain, rotation=V)
+        self.scores_ = Scores.of_classes(self.classes_, V, np.zeros(n_classes))
+        d = self.best_estimator_.embedding_.shape[1]
+        dtype = self.best_estimator_.embedding_.dtype
+        self.embedding_ = (S @ V)[:, :d].astype(dtype, copy=False)
+        self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
+        classes, given = rows.labels
+        self.transduction_ = np.where(given >= 0, classes[given], self.scores_.predict(S @ V))
+        self._keep_held_out(held_out, rows, V[:, :d])
+
+    def _keep_held_out(self, held_out: HeldOutScores, rows: Rows, V: Floats) -> None:
+        """Keep the scores of held-out samples, and the positions that follow from them."""
+        own = held_out.rows
+        self._leave_one_out = held_out.scores
+        self._leave_one_out_labels = self.classes_[rows.codes[own]]
+        self._leave_one_out_counts = rows.counts[own]
+        is_right = held_out.scores.argmax(axis=1) == rows.codes[own]
+        self.leave_one_out_score_ = float(np.average(is_right, weights=rows.weights[own]))
+        positions = np.full((len(rows) + 1, V.shape[1]), np.nan)  # the last one is of no row
+        positions[own] = held_out.scores @ V
+        self._left_out_embedding = positions[rows.given]
+
+    @property
+    def left_out_embedding_(self) -> Floats:
+        """Return the position of every training sample by a stack that was not fitted to it."""
+        check_is_fitted(self)
+        return np.asarray(self._left_out_embedding.astype(self.embedding_.dtype, copy=False))
 
 
-def is_euclidean(metric: Any) -> bool:
-    """Whether a metric of a search is the Euclidean one."""
-    return metric is None or isinstance(metric, Euclidean) or metric == "euclidean"
-
-
-def require_gaussian(kernel: Any) -> None:
-    """Raise an error for other kernels, whose scores the search cannot compute yet."""
-    if type(as_kernel(kernel)) is not Gaussian:
-        cure = "Compare other kernels with sklearn.model_selection.GridSearchCV."
-        raise rule_error("estimator", 'have kernel="gaussian" in a search', kernel, cure)
+# Attributes that a search takes over from a single model.
+OF_SINGLE = (
+    "map_",
+    "scores_",
+    "embedding_",
+    "labels_",
+    "transduction_",
+    "_leave_one_out",
+    "_leave_one_out_labels",
+    "_leave_one_out_counts",
+    "_leave_one_out_heights",
+    "_leave_one_out_gain",
+    "leave_one_out_score_",
+    "metric_",
+)
 
 
 @dataclass(frozen=True)
-class Samples:
-    """The labelled samples on which parameters are compared, in memory; ``places`` are theirs in X.
+class HeldOutScores:
+    """Mean scores of the stack for held-out samples.
 
-    ``better`` is the number of standard errors by which a point must be better than the untuned one.
+    Attributes
+    ----------
+    rows : ndarray of shape (n_held_out,)
+        Positions of the samples among all rows.
+    scores : ndarray of shape (n_held_out, n_classes)
+        Their scores.
     """
+
+    rows: Ints
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The candidates that are fitted to all samples.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        The candidates, the heaviest first.
+    weights : ndarray of shape (n_candidates,) or None
+        w_k/τ_k. None if the first candidate predicts alone.
+    held_out : HeldOutScores or None
+        The scores of the stack for held-out samples.
+    """
+
+    candidates: list[Candidate]
+    weights: Floats | None = None
+    held_out: HeldOutScores | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """Training samples as they were given."""
 
     X: SamplesLike
-    classes: NDArray[Any]
-    codes: Ints
-    weights: Floats
-    places: Ints
-    groups: NDArray[Any] | None
-    n_given: int
-    better: float
+    y: LabelsLike
+    sample_weight: WeightsLike
+    rows: Rows
 
-    @classmethod
-    def of(
-        cls,
-        base: SmoothEmbedding,
-        X: SamplesLike,
-        y: LabelsLike,
-        sample_weight: WeightsLike,
-        groups: Any,
-        most: int,
-    ) -> Samples:
-        """Samples that have a label and a weight, at most so many."""
-        source, marker = Source.of(X), use_of_unlabeled(base.unlabeled).marker
-        # Refuses what cannot be fitted.
-        rows = Rows.of(source, y, sample_weight, base.class_weight, marker)
-        given = np.flatnonzero(rows.given >= 0)
-        codes = rows.codes[rows.given[given]]
-        places, codes = given[codes >= 0], codes[codes >= 0]
-        weights = checked_weights(sample_weight, len(rows.given))[places]
-        if base.class_weight is not None:
-            weights = weights * class_factors(base.class_weight, rows.classes, codes, weights)
-        if len(places) > most:
-            some = stratified(codes, most, np.random.default_rng(0))
-            places, codes, weights = places[some], codes[some], weights[some]
-        own = None if groups is None else checked_groups(groups, len(rows.given))[places]
-        X = source.take(places)
-        few = float(stdtrit(len(codes) - 1, 1.0 - LEVEL_OF_FEW))
-        better = few if len(codes) <= FEW_SAMPLES else BETTER
-        return cls(X, rows.classes, codes, weights, places, own, len(rows.given), better)
-
-    def splits(self, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
-        """Splits of these samples, of one class none; given as indices they are those of all samples."""
-        labels, rng = self.classes[self.codes], np.random.default_rng(0)
-        if cv is None:
-            n_splits = sum(ROUNDS) if len(self.codes) < MANY_SAMPLES else ROUNDS[0]
-            seed = check_random_state(random_state).randint(2**31 - 1)
-            cv = (BalancedSplits if self.groups is None else GroupedSplits)(n_splits, HELD_OUT, seed)
-        if hasattr(cv, "split") or not isinstance(cv, Iterable):
-            drawn = check_cv(cv, labels, classifier=True).split(self.X, labels, self.groups)
-        else:
-            position = np.full(self.n_given, -1)
-            position[self.places] = np.arange(len(self.places))
-            own = [[position[np.arange(self.n_given)[np.asarray(part)]] for part in pair] for pair in cv]
-            drawn = [(train[train >= 0], held[held >= 0]) for train, held in own]
-        found = []
-        for train, held in drawn:
-            if len(train) > MOST_TRAINING:
-                train = train[stratified(self.codes[train], MOST_TRAINING, rng)]
-            if len(held) and len(np.unique(self.codes[train])) > 1:
-                found.append((train, held))
-        return found
-
-
-@dataclass
-class Table:
-    """Points compared on splits; kernels drop out by successive halving.
-
-    A point is a kernel and a λ; the first kernel, with the λ at ``own``, is the untuned model.
-    ``ratios`` are mean losses of nearest-sample rules, NaN where none was computed.
-    """
-
-    kernels: list[Kernel]
-    smoothness: Floats
-    own: int
-    base: SmoothEmbedding
-    samples: Samples
-    splits: list[tuple[Ints, Ints]]
-    criterion: Any
-    ratios: Floats
-    rounds: list[tuple[int, range]]
-    n_steps: int
-    asks_for_nearest: bool
-    uses_unlabeled: bool
-    alive: Ints
-    n_done: int = 0
-
-    @classmethod
-    def of(
-        cls,
-        base: SmoothEmbedding,
-        grid: Mapping[str, Sequence[float]] | None,
-        samples: Samples,
-        splits: list[tuple[Ints, Ints]],
-        scoring: Any,
-    ) -> Table:
-        """Nothing compared yet."""
-        points, untuned = checked_grid(grid, base, samples.X), kernel_of(base, samples.X)
-        # Without relevance no feature is weighted, by spreads or not: one kernel.
-        every = product(*(points[name] for name in list(GRID)[:-1]))
-        kernels: Any = list(dict.fromkeys((r, bool(r and s), *rest) for r, s, *rest in every))
-        # Of equals the first is taken, hence one with the metric of the untuned model.
-        kernels.sort(key=lambda kernel: kernel[:-1] != untuned[:-1])
-        kernels = [untuned, *(kernel for kernel in kernels if kernel != untuned)]
-        smoothness = np.unique([*points["smoothness"], float(base.smoothness)])
-        shape, own = (len(kernels), len(smoothness)), int(np.searchsorted(smoothness, base.smoothness))
-        if scoring is None:
-            criterion: Any = SquaredError.of(shape, samples, splits)
-            # Labels are few where unlabelled samples are to help, and metrics are those of a graph.
-            criterion.price *= base.unlabeled is None
-        else:
-            criterion = Scored.of(get_scorer(scoring), shape, len(splits))
-        ratios, n = np.full((*shape, len(splits)), np.nan), len(kernels)
-        ends = [*np.minimum(np.cumsum((0, *ROUNDS[:-1])), len(splits)).tolist(), len(splits)]
-        sizes = [min(n, max(FEWEST_KERNELS, round(n * share))) for share in SHARES]
-        rounds = list(zip(sizes, map(range, ends[:-1], ends[1:]), strict=True))
-        # A scorer is given scores: no nearest-sample rules.
-        both = scoring is None and base.decision == "scores"
-        n_steps = sum(size * len(part) for size, part in rounds)
-        helped = base.unlabeled is not None and len(samples.codes) < samples.n_given
-        parts = base, samples, splits, criterion, ratios, rounds, n_steps, both, helped, np.arange(n)
-        return cls(kernels, smoothness, own, *parts)
-
-    def steps(self) -> Iterator[None]:
-        """Compare all points, round by round, a kernel on a split at a time."""
-        for size, splits in self.rounds:
-            if self.n_done:
-                # The untuned kernel and those of least loss, a third of them by the nearest sample.
-                losses = self.criterion.losses(self.alive, self.n_done)
-                by_loss = np.argsort((losses.values @ losses.weights).min(axis=1), kind="stable")
-                ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2).min(axis=1)
-                third = size // 3 if self.asks_for_nearest else 0
-                by_ratio = np.argsort(ratios, kind="stable")[:third]
-                order = [0, *self.alive[by_ratio], *self.alive[by_loss]]
-                self.alive = np.array(list(dict.fromkeys(order))[:size])
-            for split in splits:
-                fold = self.fold(split, self.base.augment, MOST_ROWS)
-                for k in self.alive.tolist():
-                    for place, (S, F) in enumerate(fold.scores(self.kernels[k], self.smoothness)):
-                        self.criterion.record((k, place), split, fold, S)
-                        if self.asks_for_nearest:
-                            self.ratios[k, place, split] = fold.ratio(S, F, self.criterion.price)
-                    yield
-                self.n_done = split + 1
-
-    def fold(self, split: int, augment: Any, most_rows: int | None = None) -> Fold:
-        """A split as rows, of equal samples one; only its training samples are augmented."""
-        (train, held), samples = self.splits[split], self.samples
-        known, codes = np.unique(samples.codes[train], return_inverse=True)
-        rows = Rows.of(Source.of(samples.X[train]), codes, samples.weights[train])
-        # All classes, also those that are held out whole.
-        rows = replace(rows, classes=samples.classes, codes=known[rows.codes].astype(np.intp))
-        rows = rows.augmented(augment)
-        if most_rows is not None:
-            most = min(most_rows, max(MOST_TRAINING, MOST_VALUES // samples.X.shape[1]))
-            rows = rows.sample(most // rows.per_sample, np.random.default_rng(split))
-        metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
-        held_rows = samples.X[held], samples.codes[held], samples.weights[held]
-        sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
-        return Fold(rows, *held_rows, metric.n_neighbors, sizes / sizes.sum(), {})
-
-    def best(self, n_splits: int) -> SmoothEmbedding:
-        """The model with the least loss on the first splits."""
-        losses = self.criterion.losses(self.alive, n_splits)
-        place = divmod(int((losses.values @ losses.weights).argmin()), len(self.smoothness))
-        return self._model(place, self.base.decision)
-
-    def decisions(self, n_voters: int) -> dict[str, list[SmoothEmbedding]]:
-        """Models that may decide together, the best first: by scores, and what these compete with.
-
-        Of few samples they compete with the untuned model alone, and with nearest samples. The untuned
-        model is the last of those by scores, unless it is behind the others.
-        """
-        untuned: SmoothEmbedding = clone(self.base)
-        if not self.n_done:
-            return {"scores": [untuned]}
-        losses, times = self.criterion.losses(self.alive, self.n_done), self.samples.better
-        own = losses.values[0, self.own]
-        bounds = losses.bounds(own, times)
-        better = [place for place in _distinct(bounds) if bounds[place] < 0.0][:n_voters]
-        models = [self._model(place, self.base.decision) for place in better]
-        together = np.mean([own, *(losses.values[place] for place in better)], axis=0)
-        is_behind = replace(losses, values=together).bounds(own, times + 1.0) < 0.0
-        if not models or (n_voters > 1 and not is_behind):
-            models.append(untuned)
-        found = {"scores": models}
-        if better and times > BETTER and isinstance(self.criterion, SquaredError):
-            found["untuned"] = [untuned]
-        if self.asks_for_nearest:
-            ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2)
-            found["nearest"] = [self._model(p, "nearest") for p in _distinct(ratios)[:n_voters]]
-        return found
-
-    def _model(self, place: tuple[int, int], decision: str) -> SmoothEmbedding:
-        relevance, spreads, shrinkage, sigma = self.kernels[self.alive[place[0]]]
-        own, metric = self.base.metric, None
-        if relevance > 0.0 or np.isfinite(shrinkage):
-            metric = clone(own) if isinstance(own, WithinMetric) else WithinMetric()
-            metric.set_params(shrinkage=shrinkage, relevance=relevance, spreads=bool(spreads))
-        model: SmoothEmbedding = clone(self.base)
-        values = {"sigma": sigma, "smoothness": float(self.smoothness[place[1]])}
-        return model.set_params(metric=metric, decision=decision, **values)
-
-    def results(self, best: SmoothEmbedding) -> tuple[dict[str, Any], float]:
-        """`cv_results_`, the best mean score first, and the mean score of the best model."""
-        if not self.n_done:
-            return {}, float("nan")
-        losses = self.criterion.losses(self.alive, self.n_done)
-        mean, own = losses.values @ losses.weights, losses.values[0, self.own]
-        bounds = losses.bounds(own, self.samples.better)
-        spread = np.square(losses.values - mean[..., np.newaxis]) @ losses.weights
-        order = [divmod(k, mean.shape[1]) for k in np.argsort(mean, None, kind="stable").tolist()]
-        points = [(*self.kernels[self.alive[k]], float(self.smoothness[i])) for k, i in order]
-        found: dict[str, Any] = {
-            "params": [dict(zip(GRID, point, strict=True)) for point in points],
-            "mean_test_score": np.array([-mean[place] for place in order]),
-            "std_test_score": np.array([spread[place] ** 0.5 for place in order]),
-            "gain": np.array([-bounds[place] for place in order]),
-            "n_splits": np.full(len(order), self.n_done),
-            "rank_test_score": np.arange(1, len(order) + 1),
-        }
-        point = (*kernel_of(best, self.samples.X), float(best.smoothness))
-        return found, float(found["mean_test_score"][points.index(point)])
-
-
-@dataclass(frozen=True)
-class Fold:
-    """The training rows and the held-out samples of one split; ``known`` are distances in metrics."""
-
-    train: Rows
-    held: Any
-    held_codes: Ints
-    held_weights: Floats
-    n_neighbors: int | None
-    shares: Floats
-    known: dict[Any, Any]
-
-    def scores(self, kernel: Kernel, smoothness: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Class scores of held-out samples and of training rows for every λ."""
-        relevance, spreads, shrinkage, sigma = kernel
-        if kernel[:2] not in self.known:
-            self.known[kernel[:2]] = Axes.of(self, relevance, spreads)
-        if kernel[:3] not in self.known:
-            self.known[kernel[:3]] = self.known[kernel[:2]].distances(shrinkage)
-        D2, E2 = self.known[kernel[:3]]
-        root, scale = np.sqrt(self.train.weights).astype(np.float32), np.float32(-1.0 / sigma**2)
-        shares, targets = self.shares, self.train.indicators() - self.shares
-        T = root[:, np.newaxis] * targets.astype(np.float32)
-        K = np.exp(D2 * scale) * (root * root[:, np.newaxis])
-        there = np.exp(E2 * scale) * root
-        diagonal = np.diag_indices(len(K))
-        for weight in smoothness:
-            # In single precision where λ is large beside the rounding of K.
-            G = K.astype(np.float32 if weight > ROUNDING * len(K) else np.float64)
-            G[diagonal] += weight
-            posv = linalg.lapack.sposv if G.dtype == np.float32 else linalg.lapack.dposv
-            _, C, problem = posv(G.T, T, overwrite_a=True)  # in place
-            if problem:
-                raise np.linalg.LinAlgError(f"K + {weight:g} I has no Cholesky factor in {G.dtype}.")
-            yield there @ C + shares, targets - weight * C / root[:, np.newaxis] + shares
-
-    def nearest(self, S: Floats, F: Floats) -> Floats:
-        """−‖s − f‖² of scores S to the nearest row F of every class, −inf where there is none."""
-        order = np.argsort(self.train.codes, kind="stable")
-        known, starts = np.unique(self.train.codes[order], return_index=True)
-        F = F[order].astype(np.float32)
-        P = F @ S.T.astype(np.float32) * 2.0 - squared_norms(F)[:, np.newaxis]
-        found = np.full((S.shape[1], len(S)), -np.inf)
-        found[known] = np.minimum(np.maximum.reduceat(P, starts) - squared_norms(S), 0.0)
-        return found.T
-
-    def ratio(self, S: Floats, F: Floats, price: float) -> float:
-        """Mean of (d²/(d² + d'²))², d to the nearest row F of the own class, and of wrong labels."""
-        D2, rows = -self.nearest(S, F), np.arange(len(S))
-        own = D2[rows, self.held_codes]
-        D2[rows, self.held_codes] = np.inf
-        other = D2.min(axis=1)
-        share = 1.0 - other / np.maximum(own + other, 1e-300)  # 1 where no row is of the own class
-        return float(np.average(share**2 + price * (own > other), weights=self.held_weights))
-
-    def values(self, model: SmoothEmbedding) -> Floats:
-        """Values of the classes for held-out samples by a model, as its decision rule has them."""
-        kernel = kernel_of(model, self.held)
-        S, F = next(self.scores(kernel, np.array([float(model.smoothness)])))
-        return S if model.decision == "scores" else self.nearest(S, F)
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Rows and held-out samples with weighted features; distances in metrics of every shrinkage.
-
-    ``inner`` and ``across`` are inner products of rows, and of held-out samples with them.
-
-    With x_k along the eigenvectors of S_w and its eigenvalues v_k,
-    (Ax)'(Az) = x'z − Σ_k v_k/(v_k + ρ) x_k z_k: one decomposition for all ρ.
-    """
-
-    rows: Any
-    held: Any
-    inner: Floats
-    across: Floats
-    codes: Ints
-    weights: Floats
-    n_neighbors: int | None
-
-    @classmethod
-    def of(cls, fold: Fold, relevance: float, spreads: bool) -> Axes:
-        """Of a split."""
-        X, weights = fold.train.held(), fold.train.weights
-        codes = np.unique(fold.train.codes, return_inverse=True)[1]
-        affine, k = centred(X), fold.n_neighbors
-        rows, held = affine(X), affine(fold.held)
-        if relevance > 0.0:
-            by_feature = feature_weights(rows, codes, weights, relevance, spreads)
-            rows, held = rows * by_feature, held * by_feature
-        k = None if k is None else k * fold.train.per_sample
-        return cls(rows, held, products(rows, rows), products(held, rows), codes, weights, k)
-
-    @cached_property
-    def heights(self) -> Floats:
-        """Return squared distances of held-out samples from the hull of the rows.
-
-        They are the same in all metrics, which shorten directions in the hull alone.
-        """
-        if len(self.inner) > self.rows.shape[1]:
-            return np.zeros(len(self.across))
-        return squared_heights(self.inner, self.across, squared_norms(self.held))
-
-    @cached_property
-    def scatter(self) -> tuple[Floats, Floats, Floats, float]:
-        """Eigenvalues of S_w, rows and held-out samples along its eigenvectors, and tr(S_w)/n."""
-        edges = self.codes, self.weights, self.n_neighbors
-        return along_scatter(self.rows, self.held, self.inner, self.across, *edges)
-
-    def distances(self, shrinkage: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Squared distances of rows, and of held-out samples to them, by that in their middle."""
-        inner, across, norms = self.inner, self.across, squared_norms(self.held) - self.heights
-        if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
-            values, rows, held, mean = self.scatter
-            factors = values / (values + shrinkage * mean)
-            P = rows * factors
-            inner, across = inner - P @ rows.T, across - held @ P.T
-            norms = norms - np.square(held) @ factors
-        E2 = np.maximum(norms[:, np.newaxis] + inner.diagonal() - 2.0 * across, 0.0)
-        D2 = distances_from(inner)
-        part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
-        scale = median_distance(part) ** -2
-        return (D2 * scale).astype(np.float32), (E2 * scale).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Values of the classes for held-out samples, by decision and model."""
-
-    values: Mapping[str, Floats]
-    codes: Ints
-    weights: Floats
-    n_samples: int
-
-    def best(self, times: float) -> str:
-        """The decision: scores, where they have fewer wrong labels than the untuned model.
-
-        Nearest samples, where they have fewer than that by so many standard errors.
-        """
-        if not len(self.codes):
-            return "scores"
-        shares, number = self.weights / self.weights.sum(), min(len(self.codes), self.n_samples)
-        labels = {
-            name: each.argmax(axis=2)
-            if name == "nearest"
-            else each.mean(axis=0, keepdims=True).argmax(axis=2)
-            for name, each in self.values.items()
-        }
-        wrong = {name: (own != self.codes).mean(axis=0) for name, own in labels.items()}
-        found = "scores"
-        if "untuned" in wrong and not (wrong["scores"] - wrong["untuned"]) @ shares < 0.0:
-            found = "untuned"
-        if "nearest" in wrong:
-            nearest = Losses(wrong["nearest"], shares, number)
-            found = "nearest" if nearest.bounds(wrong[found], times) < 0.0 else found
-        return found
-
-
-def checked_grid(
-    grid: Mapping[str, Sequence[float]] | None, base: SmoothEmbedding, X: SamplesLike
-) -> dict[str, Sequence[float]]:
-    """The values to try; no metric for sparse samples or where none is wanted."""
-    unknown = sorted(set(grid or {}) - set(GRID))
-    if unknown:
-        rule = f"name parameters among {sorted(GRID)}"
-        raise rule_error("grid", rule, unknown, "Set others on `estimator`.")
-    found = {name: tuple((grid or {}).get(name, values)) for name, values in GRID.items()}
-    for name, values in found.items():
-        if not values or not all(isinstance(value, Real) and value >= 0 for value in values):
-            raise rule_error("grid", f"have positive numbers for {name}", values, "Leave it out.")
-    if is_euclidean(base.metric) or is_sparse(X):
-        found |= {"relevance": (0.0,), "shrinkage": (float("inf"),)}
-    return dict(found)
-
-
-def checked_groups(groups: Any, n_samples: int) -> NDArray[Any]:
-    """One group for every sample."""
-    found = np.asarray(groups)
-    if found.shape != (n_samples,):
-        rule = f"have one group for each of the {n_samples} samples"
-        raise rule_error("groups", rule, f"shape {found.shape}", "Check its length.")
-    return found
-
-
-def kernel_of(model: SmoothEmbedding, X: SamplesLike) -> Kernel:
-    """Relevance and by what, shrinkage and width of a model for such samples."""
-    is_default = isinstance(model.metric, str) and model.metric == "within"
-    metric = WithinMetric() if is_default and not is_sparse(X) else model.metric
-    if not isinstance(metric, WithinMetric):
-        return 0.0, False, float("inf"), float(model.sigma)
-    shrinkage, sigma = float(metric.shrinkage), float(model.sigma)
-    return float(metric.relevance), bool(metric.relevance and metric.spreads), shrinkage, sigma
-
-
-def _distinct(values: Floats, digits: int = 7) -> list[tuple[int, int]]:
-    """Places of points, the least value first, one of those that the samples cannot tell apart."""
-    found: dict[float, tuple[int, int]] = {}
-    for place in np.argsort(values, None, kind="stable").tolist():
-        found.setdefault(round(float(values.flat[place]), digits), divmod(place, values.shape[1]))
-    return list(found.values())
+    def fitted(self, model: SmoothEmbedding) -> SmoothEmbedding:
+        """Fit a model to all samples that it can use."""
+        labeled = np.flatnonzero(self.rows.labels[1] >= 0)
+        if model.unlabeled is not None or len(labeled) == len(self.rows.labels[1]):
+            return model.fit(self.X, self.y, self.sample_weight)
+        weights = None if self.sample_weight is None else np.asarray(self.sample_weight)[labeled]
+        classes, codes = self.rows.labels
+        with quiet():  # the centers that the user wants may be more than the labeled samples
+            return model.fit(Source.of(self.X).take(labeled), classes[codes[labeled]], weights)

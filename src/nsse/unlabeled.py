@@ -36,6 +36,8 @@ from nsse.rows import Rows
 
 __all__ = ["GraphPenalty", "LabelPropagation", "UnlabeledUse"]
 
+# Weights of the graph penalty that a search compares.
+WEIGHTS = (1.0, 10.0, 100.0)
 # ε, which settles what no label does: small beside the 1 of a label.
 PRICE = 1e-4
 # Where conjugate gradients stop, as a share of the right-hand side, and the steps by which they must.
@@ -95,6 +97,21 @@ class UnlabeledUse(BaseEstimator):
 
     marker: Any = -1
     is_exact: bool = False
+
+    @property
+    def has_own_graph(self) -> bool:
+        """Whether labels are propagated along a graph that does not depend on labels or the metric."""
+        return False
+
+    def candidates(self, is_exact: bool) -> list[UnlabeledUse]:
+        """Return other uses that a search compares with this one. The default is none.
+
+        Parameters
+        ----------
+        is_exact : bool
+            Whether the centers of the model are its training samples.
+        """
+        return []
 
     def labels(self, near: Rows) -> Rows:
         """Return the rows with the labels that the regression learns from.
@@ -180,6 +197,10 @@ class GraphPenalty(UnlabeledUse):
         self.marker = marker
         self.n_neighbors = n_neighbors
 
+    def candidates(self, is_exact: bool) -> list[UnlabeledUse]:
+        """Return penalties of several weights, and the propagation of labels."""
+        return usual_uses(is_exact, self.marker, self.n_neighbors)
+
     def sums(self, near: Rows, of_block: KernelSums) -> Sums:
         """Sums over the labelled rows, and μ K'LK over all: rows and kernel values are held."""
         weight = check_number("weight", self.weight, cure="0 leaves only the centres at these samples.")
@@ -234,6 +255,15 @@ class LabelPropagation(UnlabeledUse):
         self.n_neighbors = n_neighbors
         self.metric = metric
 
+    @property
+    def has_own_graph(self) -> bool:
+        """Whether the graph is the Euclidean one."""
+        return bool(self.metric == "euclidean")
+
+    def candidates(self, is_exact: bool) -> list[UnlabeledUse]:
+        """Return penalties of several weights, and the propagation of labels."""
+        return usual_uses(is_exact, self.marker, self.n_neighbors)
+
     def labels(self, near: Rows) -> Rows:
         """All rows with a label: their own, or the one that reached them."""
         if near.is_labeled.all():
@@ -248,6 +278,19 @@ class LabelPropagation(UnlabeledUse):
         kappa = check_number("weight", self.weight, positive=True, cure="1.0 is a good start.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         return partial(spread_labels, Z, neighbor_graph(Z, k), kappa)
+
+
+def usual_uses(is_exact: bool, marker: Any, n_neighbors: int) -> list[UnlabeledUse]:
+    """Return the uses that a search compares.
+
+    With fewer centers than samples, class scores cannot follow a graph, so only labels are propagated.
+    With so many samples, the Euclidean graph is dense, and it can be better than one in a metric that
+    was learned from few labels.
+    """
+    own = {"marker": marker, "n_neighbors": n_neighbors}
+    if not is_exact:
+        return [LabelPropagation(**own), LabelPropagation(**own, metric="euclidean")]
+    return [*(GraphPenalty(weight, **own) for weight in WEIGHTS), LabelPropagation(**own)]
 
 
 def use_of_unlabeled(unlabeled: Any) -> UnlabeledUse:

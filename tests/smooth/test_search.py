@@ -1,21 +1,40 @@
-"""SmoothEmbeddingCV: what it compares is what refitting gives, and it decides by a vote."""
+"""SmoothEmbeddingCV: held-out values are those of refitting, and a stack of candidates predicts."""
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from joblib import parallel_config
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_validate
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Images
+from nsse.candidates import Fold, HeldOutSamples, Samples, best_temperature
+from nsse.grid import Grid
+from nsse.halving import Comparison
+from nsse.kernels import Exponential, Kernel, Matern32
+from nsse.metrics import Metric
+from nsse.rows import Rows
+from nsse.sources import Source
+from nsse.stack import PRIOR, Stack
 from nsse.unlabeled import GraphPenalty, LabelPropagation
-from nsse.votes import MajorityVote, MeanVote
 
-SMALL = {"relevance": [1.0], "shrinkage": [3.0, np.inf], "sigma": [0.65, 1.6], "smoothness": [0.1, 1.0]}
+SMALL = {
+    "metric__relevance": [1.0],
+    "metric__shrinkage": [3.0, np.inf],
+    "sigma": [0.65, 1.6],
+    "smoothness": [0.1, 1.0],
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +44,51 @@ def split():
     return X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]]
 
 
+@pytest.fixture(scope="module")
+def search(split):
+    return SmoothEmbeddingCV(grid=SMALL).fit(*split[:2])
+
+
+def compared(X, y, base=None, grid=SMALL, cv=None):
+    """The comparison of a search, and what it found."""
+    base = base or SmoothEmbedding()
+    rows = Rows.of(Source.of(X), y, None, base.class_weight)
+    samples = Samples.of(rows, None, 2000)
+    comparison = Comparison(base, Grid.of(base, grid, None, X), samples, samples.splits(cv, 0))
+    return comparison, comparison.compared()
+
+
+class Matern52(Kernel):
+    """(1 + r + r²/3) exp(−r) with r = √(5t), written as a user would."""
+
+    curvature = 5.0 / 6.0
+
+    def profile(self, t, xp):
+        r = xp.sqrt(5.0 * t)
+        return (1.0 + r + r * r / 3.0) * xp.exp(-r)
+
+    def rate(self, t):
+        r = np.sqrt(5.0 * t)
+        return -5.0 / 6.0 * (1.0 + r) * np.exp(-r)
+
+
+class Powers(Metric):
+    """Columns divided by a power of their standard deviation, with candidates."""
+
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def fit(self, X, y, sample_weight=None):
+        self.components_ = np.diag(np.maximum(X.std(axis=0), 1e-6) ** -self.power)
+        return self
+
+    def candidates(self):
+        return [{"power": 0.0}, {"power": 1.0}]
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
-    [SmoothEmbeddingCV(grid=SMALL), SmoothEmbeddingCV(grid=SMALL, cv=2, n_voters=1)]
+    [SmoothEmbeddingCV(grid=SMALL), SmoothEmbeddingCV(grid=SMALL, cv=2, scoring="accuracy")]
 )
 @pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
@@ -37,179 +98,311 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+# What is compared
+
+
 @pytest.mark.parametrize(
-    ("n_samples", "n_classes", "times"), [(100, 10, 1.0), (18, 2, t.ppf(0.995, 17))]
+    "base", [SmoothEmbedding(), SmoothEmbedding(standardize=True, class_weight={3: 2.0})]
 )
-def test_scores_are_those_of_refitting(split, n_samples, n_classes, times):
-    """Loss and gain of every point are those of models fitted to the parts."""
-    X, y, _, _ = split
-    X, y = X[y < n_classes][:n_samples], y[y < n_classes][:n_samples]
-    cv = StratifiedKFold(3)
-    search = SmoothEmbeddingCV(grid=SMALL, cv=cv).fit(X, y)
-    results = search.cv_results_
-    assert len(results["params"]) == 8  # of four kernels, the untuned one among them
-
-    def losses(point):
-        metric = WithinMetric(**{name: point[name] for name in ("shrinkage", "relevance", "spreads")})
-        parts = []
-        for train, held in cv.split(X, y):
-            model = SmoothEmbedding(metric=metric, sigma=point["sigma"], smoothness=point["smoothness"])
-            model.fit(X[train], y[train])
-            S = model.scores_.values(model.map_(X[held]))
-            shares = np.bincount(y[train], minlength=n_classes) / len(train)
-            parts.append((S - shares, np.eye(n_classes)[y[held]] - shares, S.argmax(axis=1) != y[held]))
-        Z, T, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
-        a = np.sum(Z * T) / np.sum(Z * Z)
-        return np.sum((a * Z - T) ** 2, axis=1) + len(X) / 40 * wrong
-
-    untuned = losses(
-        {"shrinkage": 3.0, "relevance": 1.0, "spreads": True, "sigma": 0.65, "smoothness": 0.1}
-    )
-    for point, score, gain in zip(
-        results["params"], results["mean_test_score"], results["gain"], strict=True
-    ):
-        loss = losses(point)
-        assert score == pytest.approx(-loss.mean(), abs=1e-6)
-        change = loss - untuned
-        bound = change.mean() + times * change.std() / np.sqrt(len(X))
-        assert gain == pytest.approx(-bound, abs=2e-6)
+def test_values_are_those_of_refitting(split, base):
+    X, y = split[0][:, 2:40], split[1]
+    comparison, found = compared(X, y, base, cv=StratifiedKFold(3))
+    shown = np.linspace(0, len(found.candidates) - 1, 9).astype(int)
+    rows = comparison.samples.rows
+    for place in shown:
+        parts, norms = [], []
+        for train, held in comparison.splits:
+            model = found.candidates[place].model(base)
+            model.fit(rows.held()[train], rows.classes[rows.codes[train]])
+            F = model.map_(rows.held()[held])
+            values = model.scores_.values(F)
+            parts.append(values - values.mean(axis=1, keepdims=True))
+            norms.append(mean_square_of_differences(model))
+        np.testing.assert_allclose(found.values[place], np.concatenate(parts), atol=2e-4)
+        assert found.norms[place] == pytest.approx(np.mean(norms) ** 0.5, rel=1e-3)
 
 
-@pytest.mark.slow
-def test_the_best_few_and_the_untuned_model_decide_together(split):
-    X_new, y_new = split[2:]
-    X, y = X_new[300:450], y_new[300:450]
-    search = SmoothEmbeddingCV(n_voters=3).fit(X, y)
-    assert isinstance(search.vote_, MeanVote)
-    assert len(search.voters_) == 4
-    poor = SmoothEmbeddingCV(SmoothEmbedding(sigma=0.05), n_voters=3).fit(X, y)
-    assert all(voter.sigma > 0.05 for voter in poor.voters_)  # the untuned one leaves
-    values = np.mean([voter.decision_function(X_new) for voter in search.voters_], axis=0)
-    np.testing.assert_allclose(search.decision_function(X_new), values, atol=1e-10)
-    np.testing.assert_array_equal(search.predict(X_new), values.argmax(axis=1))
-    P = search.predict_proba(X_new)
-    np.testing.assert_array_equal(P.argmax(axis=1), search.predict(X_new))
-    assert search.score(X_new, y_new) > SmoothEmbedding().fit(X, y).score(X_new, y_new) - 0.02
-    assert np.all(search.certified_radius(X_new[:20]) >= 0)
-
-
-def test_of_few_samples_the_untuned_model_stays_where_no_label_is_won():
-    """Here wider kernels have smaller squared errors, and nothing that a user would see."""
-    rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(60, 5)) + np.repeat([[0.0], [4.0]], 30, axis=0), np.repeat([0, 1], 30)
-    search = SmoothEmbeddingCV().fit(X, y)
-    assert search.cv_results_["gain"].max() > 0.0
-    (only,) = search.voters_
-    assert only.get_params()["sigma"] == SmoothEmbedding().sigma
-    # A scorer of one's own is taken at its word: labels have no part in it.
-    assert SmoothEmbeddingCV(scoring="neg_log_loss").fit(X, y).best_params_["sigma"] != only.sigma
-
-
-def test_one_voter_is_the_best_model(split):
-    X, y, X_new, _ = split
-    search = SmoothEmbeddingCV(grid=SMALL, n_voters=1).fit(X, y)
-    np.testing.assert_array_equal(search.predict(X_new), search.best_estimator_.predict(X_new))
-    np.testing.assert_allclose(search.transform(X_new), search.best_estimator_.transform(X_new))
-
-
-def test_curved_classes_are_read_by_the_nearest_sample():
+@pytest.mark.parametrize("metric", ["euclidean", Powers(0.5), "within"])
+def test_values_behind_the_hull_are_those_of_refitting(metric):
+    """With more features than samples, held-out samples are projected onto the hull."""
     rng = np.random.default_rng(0)
-    X, y = make_circles(60, noise=0.08, factor=0.6, random_state=0)
-    X = np.c_[X, rng.normal(scale=0.3, size=(60, 6))]
-    grid = {"sigma": [4.0, 8.0], "smoothness": [3.0, 10.0]}
-    search = SmoothEmbeddingCV(grid=grid).fit(X, y)
-    decided = isinstance(search.vote_, MajorityVote)
-    assert decided == (search.best_params_["decision"] == "nearest")
-    np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
+    y = np.repeat([0, 1, 2], 8)
+    X = rng.normal(size=(3, 60))[y] + 1.5 * rng.normal(size=(24, 60))
+    base = SmoothEmbedding(metric=metric)
+    comparison, found = compared(X, y, base, {"sigma": [0.7], "smoothness": [0.1]}, StratifiedKFold(2))
+    rows = comparison.samples.rows
+    for place in range(0, len(found.candidates), 7):
+        parts = []
+        for train, held in comparison.splits:
+            model = found.candidates[place].model(base)
+            model.fit(rows.held()[train], rows.classes[rows.codes[train]])
+            values = model.scores_.values(model.map_(rows.held()[held]))
+            parts.append(values - values.mean(axis=1, keepdims=True))
+        np.testing.assert_allclose(found.values[place], np.concatenate(parts), atol=2e-4)
 
 
-@pytest.mark.slow
-def test_augmentation_is_chosen_where_it_helps(split):
-    X, y, _, _ = split
-
-    def rotten(X):
-        return [X[:, ::-1] * 3.0]
-
-    def useless(X):
-        return [X + 1e-6]
-
-    search = SmoothEmbeddingCV(grid=SMALL, augment=[None, Images((8, 8), rotate=None), rotten]).fit(X, y)
-    assert isinstance(search.best_params_["augment"], Images)
-    # One that is clearly worse is not searched with; one that tells nothing is, and loses.
-    # (A copy of every sample halves the smoothness: half of it is in the grid.)
-    grid = SMALL | {"smoothness": [0.005, 0.01, 0.05, 0.1]}
-    for augment in (rotten, useless):
-        search = SmoothEmbeddingCV(grid=grid, augment=[None, augment]).fit(X, y)
-        assert search.best_params_["augment"] is None
-        assert set(search.cv_results_["n_splits"]) == {10}
-        assert all(voter.augment is None for voter in search.voters_)
+def mean_square_of_differences(model):
+    """R² by loops over classes: mean squared norms of differences of their functions."""
+    W, Q, codes = model.scores_.weights, model.map_.gram, model.scores_.codes
+    pairs = []
+    for c in range(len(model.classes_)):
+        for r in range(c):
+            gaps = W[codes == c][:, np.newaxis] - W[codes == r]
+            pairs.append(np.einsum("ijd,de,ije->ij", gaps, Q, gaps).mean())
+    return np.mean(pairs)
 
 
-@pytest.mark.slow
-def test_parameters_are_compared_again_with_augmented_samples(split, monkeypatch):
-    """On half of the splits, by models that learn from copies of their training samples."""
+def test_slopes_are_those_of_their_definition(split):
+    X, y = split[:2]
+    comparison, found = compared(X, y)
+    slopes = comparison.slopes(found)
+    for place in (0, 5, len(slopes) - 1):
+        model = found.candidates[place].model(comparison.base).fit(X, y)
+        D = np.linalg.norm(X[:, np.newaxis] - X, axis=2)
+        median = np.median(D[np.triu_indices(len(D), 1)])
+        A = model.metric_.dense_components()
+        stretch = np.linalg.norm(A, 2)
+        expected = np.sqrt(2.0) * stretch * median / model.sigma_
+        expected *= found.norms[place] / found.temperatures[place]
+        # New rows are projected onto the hull of 100 rows in 64 dimensions, which is everything.
+        assert slopes[place] == pytest.approx(expected, rel=1e-4)
+
+
+def test_temperatures_are_the_best(split):
+    found = compared(*split[:2])[1]
+    held = found.held
+    for place in (0, 7):
+        V = found.values[place].astype(float)
+
+        def loss(temperature, V=V):
+            logs = logsumexp(V / temperature, axis=1)
+            own = V[np.arange(len(V)), held.codes] / temperature
+            return np.mean(logs - own) + np.mean(logs) / held.n_samples
+
+        best = minimize(lambda t: loss(np.exp(t[0])), [np.log(found.temperatures[place])]).fun
+        assert best <= loss(found.temperatures[place]) <= best + 2e-3
+        assert found.losses[place] == pytest.approx(loss(found.temperatures[place]), abs=1e-4)
+
+
+def test_values_that_are_all_right_keep_a_temperature():
+    values = np.tile(np.array([[1.0, -1.0]], dtype=np.float32), (20, 1))
+    held = HeldOutSamples(np.arange(20), np.zeros(20, dtype=int), np.ones(20), [20], 20.0)
+    assert 0.1 < best_temperature(values, held)[1] < 1.0
+
+
+def test_the_stack_is_the_minimum_of_its_objective():
+    """By another solver, and by its conditions: no derivative is negative where a weight is zero."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(4, size=60)
+    U = (np.eye(4)[codes] + rng.normal(size=(5, 60, 4))).astype(np.float32)
+    U -= U.mean(axis=2, keepdims=True)
+    weights, costs = rng.uniform(0.5, 2.0, size=60), np.array([0.0, 0.01, 0.3, 0.001, 0.02])
+    start = np.eye(5)[1]
+    held = HeldOutSamples(np.arange(60), codes, weights, [60], 40.0)
+
+    def objective(w):
+        S = np.tensordot(w, U.astype(float), 1)
+        losses = logsumexp(S, axis=1) - S[np.arange(60), codes]
+        return np.average(losses, weights=weights) + w @ costs + PRIOR / 40.0 * np.sum((w - start) ** 2)
+
+    found = Stack(U, held, costs, start).weights()
+    other = minimize(objective, start, method="SLSQP", bounds=[(0, None)] * 5, options={"ftol": 1e-12})
+    assert objective(found) <= other.fun + 1e-7
+    np.testing.assert_allclose(found, other.x, atol=2e-3)
+
+
+# The ensemble
+
+
+def test_one_map_gives_everything(split, search):
     X, y, X_new, y_new = split
-    cv, augment = StratifiedKFold(4), Images((8, 8), rotate=None)
-    search = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[augment]).fit(X, y)
-    assert set(search.cv_results_["n_splits"]) == {2}
-    point = search.best_params_
-    settings = {name: point[name] for name in ("metric", "sigma", "smoothness")}
-    parts = []
-    for train, held in list(cv.split(X, y))[:2]:
-        model = SmoothEmbedding(augment=augment, **settings).fit(X[train], y[train])
-        Z = model.decision_function(X[held]) - np.bincount(y[train]) / len(train)
-        T = np.eye(10)[y[held]] - np.bincount(y[train]) / len(train)
-        parts.append((Z, T, model.predict(X[held]) != y[held]))
-    Z, T, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
-    a = np.sum(Z * T) / np.sum(Z * Z)
-    loss = np.sum((a * Z - T) ** 2) / len(Z) + len(X) / 40 * wrong.mean()
-    assert search.best_score_ == pytest.approx(-loss, abs=1e-5)
-    monkeypatch.setattr("nsse.search.MOST_ROWS", 150)  # two or three of every class, and their copies
-    fewer = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[augment]).fit(X, y)
-    assert fewer.best_score_ < search.best_score_
-    assert fewer.score(X_new, y_new) > 0.9
-    # With and without augmentation are compared on all samples, not on so few with all without it.
-    either = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[None, augment]).fit(X, y)
-    assert either.best_params_["augment"] == augment
-    # As few are taken of rows with many values.
-    monkeypatch.undo()
-    monkeypatch.setattr("nsse.search.MOST_TRAINING", 150)
-    monkeypatch.setattr("nsse.search.MOST_VALUES", 150 * X.shape[1])
-    wide = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[augment]).fit(X, y)
-    assert wide.best_score_ == fewer.best_score_
+    S = np.sum(
+        [
+            w * m.scores_.values(m.map_(X_new))
+            for m, w in zip(search.members_, search.weights_, strict=True)
+        ],
+        axis=0,
+    )
+    S -= S.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(search.decision_function(X_new), S, atol=1e-9)
+    np.testing.assert_array_equal(search.predict(X_new), search.classes_[S.argmax(axis=1)])
+    P = search.predict_proba(X_new)
+    np.testing.assert_allclose(P, softmax(S / search.scores_.temperature, axis=1), atol=1e-9)
+    Y = search.transform(X_new)
+    assert Y.shape == (len(X_new), 9)
+    # The scores follow from all coordinates, by a rotation.
+    np.testing.assert_allclose(Y @ search.map_.rotation.T, S, atol=1e-9)
+    np.testing.assert_allclose(search.map_.rotation.T @ search.map_.rotation, np.eye(9), atol=1e-12)
+    np.testing.assert_allclose(search.transform(X), search.embedding_, atol=1e-9)
+    assert search.score(X_new, y_new) > 0.9
+    assert log_loss(y_new, P) < log_loss(y_new, SmoothEmbedding().fit(X, y).predict_proba(X_new))
 
 
-def test_less_smoothness_than_single_precision_can_tell(split):
+def test_predict_uses_coordinates_that_transform_does_not_return(split, search):
+    X, y, X_new, _ = split
+    few = SmoothEmbeddingCV(SmoothEmbedding(n_components=2), grid=SMALL).fit(X, y)
+    np.testing.assert_array_equal(few.predict(X_new), search.predict(X_new))
+    np.testing.assert_allclose(few.transform(X_new), search.transform(X_new)[:, :2], atol=1e-9)
+    assert few.set_output(transform="pandas").transform(X_new).shape == (len(X_new), 2)
+
+
+def test_the_first_coordinates_separate_the_classes_most(split, search):
+    means = np.array([search.embedding_[split[1] == c].mean(axis=0) for c in range(10)])
+    shares = np.bincount(split[1]) / 100
+    spread = shares @ np.square(means - shares @ means)
+    assert np.all(np.diff(spread) <= 1e-9 * spread[0])
+
+
+def test_a_larger_slope_penalty_gives_a_smoother_map(split):
+    X, y, X_new, _ = split
+    steepness = []
+    for penalty in (0.0, 0.001, 0.01):
+        model = SmoothEmbeddingCV(grid=SMALL, slope_penalty=penalty).fit(X, y)
+        P = model.predict_proba(X_new)
+        jacobians = model.map_.jacobian(X_new[:40])
+        steepness.append(np.linalg.norm(jacobians, 2, axis=(1, 2)).mean() / np.ptp(P))
+    assert steepness[0] > steepness[1] > steepness[2]
+    with pytest.raises(ValueError, match="`slope_penalty` must be smaller"):
+        SmoothEmbeddingCV(grid=SMALL, slope_penalty=1e4).fit(X, y)
+
+
+def test_members_are_the_heaviest_and_few(split):
+    X, y = split[:2]
+    model = SmoothEmbeddingCV(max_members=3).fit(X, y)
+    assert len(model.members_) == len(model.weights_) <= 3
+    assert np.all(model.weights_ > 0)
+    sizes = [
+        w * m.decision_function(X).std() for m, w in zip(model.members_, model.weights_, strict=True)
+    ]
+    assert sizes[0] == max(sizes)
+    assert model.best_estimator_ is model.members_[0]
+    settings = {name: model.best_estimator_.get_params()[name] for name in model.best_params_}
+    assert settings == model.best_params_
+
+
+def test_held_out_scores_are_used_for_training_samples(split):
     X, y, X_new, y_new = split
-    grid = {"relevance": [0.0], "shrinkage": [np.inf], "sigma": [4.0], "smoothness": [1e-7]}
-    search = SmoothEmbeddingCV(grid=grid).fit(X, y)
-    assert search.score(X_new, y_new) > 0.8
+    model = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
+    assert model.left_out_embedding_.shape == (100, 9)
+    assert np.isfinite(model.left_out_embedding_).all()
+    labels = (model.left_out_embedding_ @ model.map_.rotation.T).argmax(axis=1)
+    assert np.mean(labels == y) == pytest.approx(model.leave_one_out_score_)
+    assert abs(model.leave_one_out_score_ - model.score(X_new, y_new)) < 0.1
 
 
-def test_spreads_are_nothing_where_no_feature_is_weighted(split):
-    """The Euclidean kernel has one name: it was sought under another, and not found."""
-    X, y, _, _ = split
-    grid = {"relevance": [0.0], "spreads": [True, False], "shrinkage": [np.inf], "sigma": [1.0, 2.0]}
-    search = SmoothEmbeddingCV(SmoothEmbedding(sigma=0.05), grid=grid, n_voters=1).fit(X, y)
-    assert search.best_params_["metric"] is None
-    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
-    kernels = {tuple(point.values())[:-1] for point in search.cv_results_["params"]}
-    assert len(kernels) == 3
+def test_the_sum_is_better_than_the_untuned_model_on_circles():
+    rng = np.random.default_rng(0)
+    X, y = make_circles(200, noise=0.08, factor=0.6, random_state=0)
+    X = np.c_[X, rng.normal(scale=0.3, size=(200, 6))]
+    model = SmoothEmbeddingCV().fit(X[:60], y[:60])
+    assert model.score(X[60:], y[60:]) >= SmoothEmbedding().fit(X[:60], y[:60]).score(X[60:], y[60:])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "balanced_accuracy"])
-def test_scorers_of_scikit_learn(split, scoring):
-    X, y, _, _ = split
-    search = SmoothEmbeddingCV(grid=SMALL, scoring=scoring, cv=2).fit(X, y)
-    assert np.isfinite(search.best_score_)
-    assert np.all(np.diff(search.cv_results_["mean_test_score"]) <= 1e-12)
+# Kernels and metrics of users
 
 
-def test_where_nothing_can_be_told_the_untuned_model_stays():
-    y = np.repeat([0, 1, 2], 20)
-    noise = np.random.default_rng(0).normal(size=(6, 60, 5))
-    last = [SmoothEmbeddingCV().fit(X, y).voters_[-1] for X in noise]
-    assert sum(voter.get_params() == SmoothEmbedding().get_params() for voter in last) >= 5
+@pytest.mark.parametrize("kernel", [Matern52(), "matern32"])
+def test_kernels_of_users(split, kernel):
+    X, y, X_new, y_new = split
+    model = SmoothEmbeddingCV(SmoothEmbedding(kernel=kernel), grid={"metric__relevance": [1.0]}).fit(
+        X, y
+    )
+    assert all(repr(member.kernel) == repr(kernel) for member in model.members_)
+    assert model.score(X_new, y_new) > 0.9
+
+
+def test_several_kernels(split):
+    X, y, X_new, y_new = split
+    grid = SMALL | {"kernel": ["gaussian", Matern52(), Matern32()]}
+    model = SmoothEmbeddingCV(grid=grid).fit(X, y)
+    tried = {repr(kernel) for kernel in model.cv_results_["param_kernel"]}
+    assert tried == {"'gaussian'", "Matern52()", "Matern32()"}
+    assert model.score(X_new, y_new) > 0.9
+
+
+def test_a_kernel_without_slope_needs_no_slope_penalty(split):
+    X, y, X_new, y_new = split
+    for options in (
+        {"estimator": SmoothEmbedding(kernel="exponential")},
+        {"grid": {"kernel": [Exponential()]}},
+    ):
+        with pytest.raises(ValueError, match="`slope_penalty` must be 0 with the kernel Exponential"):
+            SmoothEmbeddingCV(**options).fit(X, y)
+        model = SmoothEmbeddingCV(**options, slope_penalty=0).fit(X, y)
+        assert model.score(X_new, y_new) > 0.85
+
+
+@pytest.mark.parametrize(
+    "metric", [Powers(), Powers(0.5), NeighborhoodComponentsAnalysis(max_iter=5), "euclidean", None]
+)
+def test_metrics_of_users(split, metric):
+    X, y, X_new, y_new = split
+    X, X_new = X[:, 2:30], X_new[:, 2:30]
+    model = SmoothEmbeddingCV(SmoothEmbedding(metric=metric), grid={"sigma": [0.5, 1.0]}).fit(X, y)
+    kind = type(SmoothEmbedding(metric=metric).fit(X, y).metric_)
+    assert all(type(member.metric_) is kind for member in model.members_)
+    assert model.score(X_new, y_new) > 0.75
+
+
+def test_settings_of_a_metric_are_those_that_it_suggests(split):
+    X, y = split[0][:, 2:30], split[1]
+    model = SmoothEmbeddingCV(SmoothEmbedding(metric=Powers(0.3)), slope_penalty=0.0).fit(X, y)
+    assert set(model.cv_results_["param_metric__power"]) <= {0.3, 0.0, 1.0}
+    model = SmoothEmbeddingCV(SmoothEmbedding(metric=Powers(0.3)), grid={"metric__power": [0.2]}).fit(
+        X, y
+    )
+    assert set(model.cv_results_["param_metric__power"]) == {0.3, 0.2}
+
+
+# Samples
+
+
+@pytest.mark.parametrize("decision", ["stack", "accuracy"])
+def test_three_copies_are_one_sample_of_weight_three(split, decision):
+    X, y, X_new, _ = split
+    X, y = X[y < 3], y[y < 3]
+    scoring = None if decision == "stack" else "accuracy"
+    grid = {**SMALL, "metric__shrinkage": [3.0]}
+    copies = SmoothEmbeddingCV(grid=grid, scoring=scoring).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    weights = SmoothEmbeddingCV(grid=grid, scoring=scoring).fit(X, y, np.full(len(y), 3.0))
+    np.testing.assert_allclose(copies.predict_proba(X_new), weights.predict_proba(X_new), atol=1e-6)
+    assert copies.best_score_ == pytest.approx(weights.best_score_, abs=1e-6)
+
+
+def test_equal_rows_are_on_one_side_of_every_split(split):
+    X, y = split[:2]
+    X, y = np.vstack([X, X[:40]]), np.r_[y, (y[:40] + 1) % 10]  # with other labels
+    for cv in (None, 3, [(np.arange(70, 140), np.arange(70))]):
+        comparison, _ = compared(X, y, cv=cv)
+        places = comparison.samples.rows.places
+        for train, held in comparison.splits:
+            assert not set(places[train]) & set(places[held])
+
+
+def test_a_class_that_a_fold_lacks(split):
+    """Its held-out samples do not count, and no candidate gives it the largest value."""
+    X, y = split[:2]
+    lone = np.flatnonzero(y == 3)
+    others = np.setdiff1d(np.arange(100), lone)
+    cv = [(others[20:], np.r_[others[:20], lone]), (np.r_[others[:60], lone], others[60:])]
+    found = compared(X, y, cv=cv)[1]
+    first = slice(0, found.held.ends[0])
+    codes = found.held.codes[first]
+    assert np.all(found.held.weights[first][codes == 3] == 0.0)
+    assert np.all(found.held.weights[first][codes != 3] == 1.0)
+    assert np.all(found.values[:, first].argmax(axis=2) != 3)
+    model = SmoothEmbeddingCV(grid=SMALL, cv=cv).fit(X, y)
+    assert np.mean(model.predict(X[lone]) == 3) > 0.9
+
+
+def test_weights_count_in_the_stack(split):
+    """Held-out samples of weight zero are not there, and heavy ones matter more."""
+    X, y, X_new, _ = split
+    weights = np.r_[np.ones(80), np.zeros(20)]
+    some = SmoothEmbeddingCV(grid=SMALL).fit(X[:80], y[:80])
+    same = SmoothEmbeddingCV(grid=SMALL).fit(X, y, weights)
+    np.testing.assert_allclose(same.predict_proba(X_new), some.predict_proba(X_new), atol=1e-8)
 
 
 def held_out_rows(rows):
@@ -226,12 +419,201 @@ def held_out_rows(rows):
 def test_groups_stay_together(split, cv):
     X, y, _, _ = split
     groups, parts = np.arange(100) % 8, []
-    search = SmoothEmbeddingCV(grid=SMALL, cv=cv, scoring=held_out_rows(parts)).fit(X, y, groups=groups)
+    search = SmoothEmbeddingCV(grid={"sigma": [1.0]}, cv=cv, scoring=held_out_rows(parts))
+    search.fit(X, y, groups=groups)
     assert np.isfinite(search.best_score_)
     row = {x.tobytes(): i for i, x in enumerate(X)}
     for part in parts:
         own = groups[[row[x.tobytes()] for x in part]]
         assert all(np.sum(own == group) == np.sum(groups == group) for group in np.unique(own))
+
+
+def test_groups_are_routed_as_metadata(split):
+    X, y, _, _ = split
+    groups = np.arange(100) % 5
+    search = make_pipeline(StandardScaler(), SmoothEmbeddingCV(grid=SMALL, cv=GroupKFold(3)))
+    with config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            search, X, y, params={"groups": groups}, cv=GroupKFold(5), error_score="raise"
+        )
+    assert np.all(found["test_score"] > 0.5)
+
+
+def test_three_samples():
+    search = SmoothEmbeddingCV().fit([[0.0, 1.0], [0.1, 1.0], [3.0, 2.0]], [0, 0, 1])
+    assert list(search.predict([[0.0, 1.0], [3.0, 2.0]])) == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
+def test_one_sample_of_every_class_leaves_the_untuned_model():
+    X, y = np.arange(12.0).reshape(4, 3) ** 2, np.arange(4)
+    search = SmoothEmbeddingCV().fit(X, y)
+    assert len(search.members_) == 1
+    np.testing.assert_array_equal(search.predict_proba(X), SmoothEmbedding().fit(X, y).predict_proba(X))
+
+
+def test_two_samples_of_every_class():
+    """Splits train on one sample of a class, which tells nothing of metrics."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(12), 2)
+    X = rng.normal(size=(12, 60))[y] + 0.7 * rng.normal(size=(24, 60))
+    search = SmoothEmbeddingCV().fit(X, y)
+    assert search.score(X, y) == 1.0
+
+
+def test_many_samples_are_compared_on_some(split):
+    X, y, X_new, y_new = split
+    search = SmoothEmbeddingCV(grid=SMALL, max_samples=60).fit(X_new[:500], y_new[:500])
+    assert np.isfinite(search.left_out_embedding_[:, 0]).sum() <= 60
+    assert search.score(X, y) > 0.9
+
+
+def test_less_smoothness_than_single_precision_can_tell(split):
+    X, y, X_new, y_new = split
+    grid = {
+        "metric__relevance": [0.0],
+        "metric__shrinkage": [np.inf],
+        "sigma": [4.0],
+        "smoothness": [1e-7],
+    }
+    search = SmoothEmbeddingCV(grid=grid).fit(X, y)
+    assert search.score(X_new, y_new) > 0.8
+
+
+# Augmentations and unlabeled samples
+
+
+@pytest.mark.slow
+def test_augmentations_are_candidates(split):
+    X, y, X_new, y_new = split
+
+    def rotten(X):
+        return [X[:, ::-1] * 3.0]
+
+    images = Images((8, 8), rotate=None)
+    search = SmoothEmbeddingCV(grid=SMALL, augment=[None, images, rotten]).fit(X, y)
+    assert any(member.augment is not None for member in search.members_)
+    alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
+    assert search.score(X_new, y_new) >= alone.score(X_new, y_new) - 0.005
+    only = SmoothEmbeddingCV(grid=SMALL, augment=[images]).fit(X, y)
+    assert all(isinstance(member.augment, Images) for member in only.members_)
+    assert not any(
+        member.augment is rotten
+        for member in SmoothEmbeddingCV(grid=SMALL, augment=[None, rotten]).fit(X, y).members_[:1]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("centers", "most"), [(None, 1500), (200, 50)])
+def test_uses_of_unlabeled_samples_are_candidates(split, monkeypatch, centers, most):
+    X, y, X_new, y_new = split
+    rows, labels = np.vstack([X, X_new[:300]]), np.r_[y, np.full(300, -1)]
+    monkeypatch.setattr("nsse.unlabeled_candidates.MOST_UNLABELED", most)
+    model = SmoothEmbedding(unlabeled=GraphPenalty(), centers=centers)
+    search = SmoothEmbeddingCV(model, grid=SMALL).fit(rows, labels)
+    tried = [use for use in search.cv_results_["param_unlabeled"] if use is not None]
+    assert any(isinstance(use, LabelPropagation) for use in tried)
+    assert any(use.has_own_graph for use in tried) == (centers is not None)
+    alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
+    own = np.mean(search.transduction_[100:] == y_new[:300])
+    assert own >= alone.score(X_new[:300], y_new[:300]) - 0.01
+    np.testing.assert_array_equal(search.transduction_[:100], y)
+
+
+# Scorers
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "balanced_accuracy"])
+def test_a_scorer_gets_fitted_models_and_the_best_one_predicts(split, scoring):
+    X, y, X_new, _ = split
+    search = SmoothEmbeddingCV(grid={"sigma": [0.5, 2.0]}, scoring=scoring, cv=3).fit(X, y)
+    results = search.cv_results_
+    scores = np.array([results[f"split{k}_test_score"] for k in range(3)])
+    np.testing.assert_allclose(results["mean_test_score"], scores.mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], scores.std(axis=0))
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert search.best_score_ == results["mean_test_score"].max()
+    assert results["params"][search.best_index_] == search.best_params_
+    best = clone(SmoothEmbedding()).set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X_new), best.predict(X_new))
+    np.testing.assert_allclose(search.transform(X_new), best.transform(X_new))
+    own = cross_validate(best, X, y, cv=StratifiedKFold(3), scoring=scoring)["test_score"]
+    np.testing.assert_allclose(np.sort(own), np.sort(scores[:, search.best_index_]), atol=1e-9)
+
+
+def test_score_uses_the_scorer(split):
+    X, y, X_new, y_new = split
+    grid = {"metric__relevance": [1.0], "metric__shrinkage": [3.0], "sigma": [1.0]}
+    loss = make_scorer(log_loss, greater_is_better=False, response_method="predict_proba")
+    search = SmoothEmbeddingCV(grid=grid, scoring=loss, cv=2).fit(X, y)
+    assert search.score(X_new, y_new) == pytest.approx(-log_loss(y_new, search.predict_proba(X_new)))
+
+
+def test_results_follow_the_contract_of_scikit_learn(search):
+    results = search.cv_results_
+    n = len(results["params"])
+    for name in results["params"][0]:
+        assert len(results[f"param_{name}"]) == n
+    scores = np.array([results[f"split{k}_test_score"] for k in range(search.n_splits_)])
+    assert scores.shape == (10, n)
+    np.testing.assert_allclose(results["mean_test_score"], scores.mean(axis=0))
+    assert results["params"][search.best_index_] == search.best_params_
+    assert search.best_score_ == results["mean_test_score"][search.best_index_]
+
+
+def test_without_refit_there_is_no_model(split):
+    X, y, X_new, _ = split
+    for scoring in (None, "accuracy"):
+        search = SmoothEmbeddingCV(grid={"sigma": [1.0]}, scoring=scoring, cv=2, refit=False).fit(X, y)
+        assert search.best_params_["sigma"] in (0.65, 1.0)
+        with pytest.raises(NotFittedError):
+            search.predict(X_new)
+
+
+def test_processes_give_the_same_model(split, search):
+    X, y, X_new, _ = split
+    with parallel_config(backend="threading"):
+        same = SmoothEmbeddingCV(grid=SMALL, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(same.predict_proba(X_new), search.predict_proba(X_new))
+
+
+# Errors and interruptions
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("grid", {"mu2": [1.0]}, "name parameters among"),
+        ("grid", {"shrinkage": [1.0]}, "It is called 'metric__shrinkage'"),
+        ("grid", {"sigma": []}, "list of values"),
+        ("grid", {"sigma": 1.0}, "list of values"),
+        ("grid", {"sigma": [0.0]}, "positive"),
+        ("grid", {"sigma": [1e300]}, "between"),
+        ("grid", {"smoothness": [0.0]}, "positive"),
+        ("grid", {"smoothness": [np.inf]}, "finite"),
+        ("grid", {"metric__shrinkage": [0.0]}, "shrinkage"),
+        ("grid", {"decision": ["neares"]}, "be one of"),
+        ("grid", {"kernel": ["gauss"]}, "kernel"),
+        ("grid", [("sigma", 1.0)], "dict"),
+        ("augment", [], "list of augmentations"),
+        ("augment", Images((8, 8)), "list of augmentations"),
+        ("augment", [None, "shift"], "list of augmentations"),
+        ("cv", [], "pairs of indices"),
+        ("cv", [(np.arange(100), [])], "usable splits"),
+        ("max_samples", 1, "at least 10"),
+        ("max_members", 0, "at least 1"),
+        ("slope_penalty", -1.0, "not negative"),
+        ("refit", "yes", "True or False"),
+        ("estimator", SVC(), "SmoothEmbedding"),
+        ("scoring", "acuracy", "acuracy"),
+    ],
+)
+def test_bad_parameters_are_named_before_work_starts(split, parameter, value, message, monkeypatch):
+    monkeypatch.setattr("nsse.halving.Comparison.on_splits", None)
+    search = SmoothEmbeddingCV(**{parameter: value})
+    with pytest.raises(ValueError, match=message):
+        search.fit(*split[:2])
+    assert not hasattr(search, "classes_")
 
 
 def test_groups_are_needed_by_a_group_splitter_and_checked(split):
@@ -240,85 +622,8 @@ def test_groups_are_needed_by_a_group_splitter_and_checked(split):
         SmoothEmbeddingCV(grid=SMALL, cv=GroupKFold(5)).fit(X, y)
     with pytest.raises(ValueError, match="groups"):
         SmoothEmbeddingCV(grid=SMALL).fit(X, y, groups=[1, 2])
-
-
-def test_groups_are_routed_as_metadata(split):
-    X, y, _, _ = split
-    groups = np.arange(100) % 5
-    search = make_pipeline(StandardScaler(), SmoothEmbeddingCV(grid=SMALL, cv=GroupKFold(3)))
-    with config_context(enable_metadata_routing=True):
-        told = cross_validate(
-            search, X, y, params={"groups": groups}, cv=GroupKFold(5), error_score="raise"
-        )
-    assert np.all(told["test_score"] > 0.5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("centers", "most"), [(None, 1500), (200, 50)])
-def test_unlabeled_samples_are_used_where_they_help(split, monkeypatch, centers, most):
-    """Also where a graph of a part of them does not show what that of all does."""
-    X, y, X_new, y_new = split
-    rows, labels = np.vstack([X, X_new[:300]]), np.r_[y, np.full(300, -1)]
-    monkeypatch.setattr("nsse.alternatives.MOST_UNLABELED", most)
-    model = SmoothEmbedding(unlabeled=GraphPenalty(), centers=centers)
-    search = SmoothEmbeddingCV(model, grid=SMALL).fit(rows, labels)
-    assert search.best_params_["unlabeled"].metric == ("model" if centers is None else "euclidean")
-    alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
-    assert np.mean(search.transduction_[100:] == y_new[:300]) >= alone.score(X_new[:300], y_new[:300])
-
-
-def test_few_centres_do_not_follow_a_graph(split, monkeypatch):
-    """Where samples are more than centres, labels spread or are not used; no smooth scores are tried."""
-    X, y, X_new, _ = split
-    rows, labels = np.vstack([X, X_new[:100]]), np.r_[y, np.full(100, -1)]
-    tried = []
-
-    def scores(trial, candidate, split):
-        tried.append(candidate)
-        return np.eye(10)[trial.table.samples.codes[trial.table.splits[split][1]]]
-
-    monkeypatch.setattr("nsse.alternatives.UnlabeledTrial.scores", scores)
-    for centers, expected in (("auto", 4), (None, 4), (60, 1)):
-        tried.clear()
-        base = SmoothEmbedding(unlabeled=GraphPenalty(), centers=centers)
-        SmoothEmbeddingCV(base, grid=SMALL).fit(rows, labels)
-        weights = {use.weight for use in tried if isinstance(use, GraphPenalty)}
-        assert len(weights) == expected
-        assert 0.0 in weights
-        assert any(isinstance(use, LabelPropagation) for use in tried)
-
-
-def test_three_samples():
-    search = SmoothEmbeddingCV().fit([[0.0, 1.0], [0.1, 1.0], [3.0, 2.0]], [0, 0, 1])
-    assert list(search.predict([[0.0, 1.0], [3.0, 2.0]])) == [0, 1]
-
-
-def test_two_samples_of_every_class_keep_the_metric():
-    """Splits train on one sample of a class, which tells nothing of metrics: all are equal there."""
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(12), 2)
-    X = rng.normal(size=(12, 60))[y] + 0.7 * rng.normal(size=(24, 60))
-    search = SmoothEmbeddingCV().fit(X, y)
-    assert all(
-        voter.metric in ("within", None) or voter.metric.shrinkage == 3 for voter in search.voters_
-    )
-    assert search.voters_[0].metric is not None
-
-
-def test_many_samples_are_compared_on_some(split):
-    X, y, X_new, y_new = split
-    search = SmoothEmbeddingCV(grid=SMALL, max_samples=60).fit(X_new[:500], y_new[:500])
-    assert len(search.voters_) == 1
-    assert search.score(X, y) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("grid", {"mu2": [1.0]}), ("grid", {"sigma": []}), ("n_voters", 0), ("max_samples", 1)],
-)
-def test_bad_parameters_are_named(split, parameter, value):
-    with pytest.raises(ValueError, match=parameter):
-        SmoothEmbeddingCV(**{parameter: value}).fit(*split[:2])
+    with pytest.raises(ValueError, match="groups"):
+        SmoothEmbeddingCV(grid=SMALL).fit(X, y, groups=[None] * 100)
 
 
 def interrupting(function, call):
@@ -334,59 +639,35 @@ def interrupting(function, call):
     return interrupted
 
 
-@pytest.mark.parametrize("call", [20, 70])
-def test_interrupted_while_points_are_compared(split, call):
+@pytest.mark.parametrize("call", [2, 6])
+def test_interrupted_while_candidates_are_compared(split, call, monkeypatch):
     X, y, X_new, y_new = split
-    scorer = interrupting(lambda model, X, y: float(np.mean(model.predict(X) == y)), call)
+    monkeypatch.setattr("nsse.halving.Fold.of", interrupting(Fold.of, call))
     with pytest.warns(UserWarning, match="Interrupted while comparing parameters"):
-        search = SmoothEmbeddingCV(grid=SMALL, scoring=scorer).fit(X, y)
+        search = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
     assert search.score(X_new, y_new) > 0.9
-    with pytest.raises(KeyboardInterrupt):
-        SmoothEmbeddingCV(grid=SMALL, scoring=interrupting(scorer, 1)).fit(X, y)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("call", "what"),
-    [
-        (2, "augmentations"),
-        (5, "augmentations"),
-        (8, "parameters again"),
-        (12, "parameters again"),
-        (24, "augmentations"),
-        (34, "decision"),
-    ],
-)
-def test_interrupted_while_augmentations_are_compared(split, call, what):
+def test_interrupted_before_there_is_a_result(split, monkeypatch):
+    monkeypatch.setattr("nsse.halving.Fold.of", interrupting(lambda *args: None, 1))
+    search = SmoothEmbeddingCV(grid=SMALL)
+    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(KeyboardInterrupt):
+        search.fit(*split[:2])
+    assert not hasattr(search, "classes_")
+
+
+def test_interrupted_while_members_are_fitted(split, monkeypatch):
     X, y, X_new, y_new = split
-    # Two calls a split: one tells how many rows there will be.
-    augment = interrupting(Images((8, 8), rotate=None), call)
-    with pytest.warns(UserWarning, match=f"Interrupted while comparing {what}"):
-        search = SmoothEmbeddingCV(grid=SMALL, augment=[None, augment]).fit(X, y)
+    monkeypatch.setattr(SmoothEmbedding, "fit", interrupting(SmoothEmbedding.fit, 2))
+    with pytest.warns(UserWarning, match="Interrupted while fitting members"):
+        search = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
+    assert len(search.members_) == len(search.weights_) == 1
     assert search.score(X_new, y_new) > 0.9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("call", "n_voters"), [(1, 1), (2, 1), (3, 2)])
-def test_interrupted_while_voters_are_fitted(split, monkeypatch, call, n_voters):
-    X_new, y_new, X, y = split
-    X, y = X[200:350], y[200:350]
-    whole = SmoothEmbeddingCV().fit(X, y)
-    assert len(whole.voters_) > 2
-    monkeypatch.setattr(SmoothEmbedding, "fit", interrupting(SmoothEmbedding.fit, call))
-    with pytest.warns(UserWarning, match="Interrupted: fewer models decide"):
-        search = SmoothEmbeddingCV().fit(X, y)
-    assert len(search.voters_) == n_voters
-    assert search.best_params_["sigma"] == whole.best_params_["sigma"]
-    assert search.score(X_new, y_new) > 0.9
-
-
-def test_interrupted_while_uses_of_unlabeled_samples_are_compared(split, monkeypatch):
-    X, y, X_new, y_new = split
-    rows, labels = np.vstack([X, X_new[:100]]), np.r_[y, np.full(100, -1)]
-    monkeypatch.setattr(SmoothEmbedding, "fit", interrupting(SmoothEmbedding.fit, 7))
-    with pytest.warns(UserWarning, match="Interrupted while comparing uses of unlabelled"):
-        search = SmoothEmbeddingCV(SmoothEmbedding(unlabeled=GraphPenalty()), grid=SMALL).fit(
-            rows, labels
-        )
-    assert search.score(X_new, y_new) > 0.9
+def test_a_shrinkage_of_the_user_stays(split):
+    """Parameters of the metric that candidates do not name are those of the user's metric."""
+    X, y = split[:2]
+    base = SmoothEmbedding(metric=WithinMetric(n_neighbors=2))
+    model = SmoothEmbeddingCV(base, grid=SMALL).fit(X, y)
+    assert all(member.metric_.n_neighbors == 2 for member in model.members_)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -203,7 +202,7 @@ def _forget_copies(model: Any) -> None:
     from nsse.pipelines import opened
 
     last = opened(model)[1]
-    for one in (last, *getattr(last, "voters_", ()), getattr(last, "best_estimator_", last)):
+    for one in (last, *getattr(last, "members_", ()), getattr(last, "best_estimator_", last)):
         if isinstance(getattr(one, "augment", None), Copies):
             one.augment = one.augment.forgotten()
 
@@ -237,33 +236,23 @@ def _model(
     more["unlabeled"] = None if inputs.unlabeled is None else _unlabeled(settings, inputs)
     if not tune:
         return SmoothEmbedding(**settings, **more, standardize=standardize)
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     from nsse.search import SmoothEmbeddingCV
 
-    search = SmoothEmbeddingCV(
-        SmoothEmbedding(**settings, **more),
+    return SmoothEmbeddingCV(
+        SmoothEmbedding(**settings, **more, standardize=standardize),
         grid=_grid(settings) or None,
         augment=sets if len(sets) > 1 else None,
         random_state=settings["random_state"],
     )
-    # The search compares candidates on the columns that it gets.
-    return make_pipeline(StandardScaler(), search) if standardize else search
 
 
 def _grid(settings: dict[str, Any]) -> dict[str, Any]:
-    """What is given is not searched for, and no Euclidean distances where a metric is given."""
-    from nsse.search import GRID
-
+    """Return the values of parameters that are given, which are not searched for."""
     grid: dict[str, Any] = {
         name: [settings[name]] for name in ("sigma", "smoothness") if name in settings
     }
-    metric = settings.get("metric")
-    if metric is not None:
-        finite = [value for value in GRID["shrinkage"] if isfinite(value)]
-        grid["shrinkage"] = finite if metric == "within" else [metric.shrinkage]
-    return grid
+    shrinkage = getattr(settings.get("metric"), "shrinkage", None)
+    return grid if shrinkage is None else {**grid, "metric__shrinkage": [shrinkage]}
 
 
 def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
@@ -297,10 +286,10 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
         augmented |= {"gain": choice[1].gain, "gain_error": choice[1].gain_error}
         screen.say(_about_choice(*choice))
     if last is not best:
-        n_voters = len(last.vote_.members)
+        n_members = len(last.members_)
         parameters = {name: _plain(value) for name, value in last.best_params_.items()}
-        screen.result |= {"parameters": parameters, "n_voters": n_voters}
-        screen.say(_about_search(best, in_medians, n_voters))
+        screen.result |= {"parameters": parameters, "n_members": n_members}
+        screen.say(_about_search(best, in_medians, n_members))
     if inputs.unlabeled is not None:
         screen.result["unlabeled"] = about = _about_unlabeled(model, inputs)
         screen.say(
@@ -352,8 +341,8 @@ def _about_choice(best: Any, choice: Choice) -> str:
     return f"Chose augmentation by {', '.join(names_of(best))}: it gains {by} on images left out."
 
 
-def _about_search(best: Any, in_medians: float, n_voters: int) -> str:
-    """What a search chose, in words."""
+def _about_search(best: Any, in_medians: float, n_members: int) -> str:
+    """Describe the heaviest member of a search."""
     metric = "Euclidean distances"
     from nsse.metrics import WithinMetric
 
@@ -361,5 +350,7 @@ def _about_search(best: Any, in_medians: float, n_voters: int) -> str:
     if isinstance(within, WithinMetric):
         metric = f"the within-class metric with shrinkage {within.shrinkage:g}"
     chosen = f"{metric}, σ = {in_medians:.3g} median distances, smoothness {best.smoothness:.3g}"
-    alone = "It decides alone" if n_voters == 1 else f"{n_voters} models vote"
-    return f"Chose {chosen}, labels by {DECISIONS[best.decision]}. {alone}."
+    found = f"{chosen}, labels by {DECISIONS[best.decision]}"
+    if n_members == 1:
+        return f"Chose one model: {found}."
+    return f"Combined {n_members} models. The heaviest has {found}."

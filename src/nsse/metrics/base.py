@@ -125,12 +125,24 @@ class Metric(TransformerMixin, BaseEstimator, ABC):
     ) -> Iterator[tuple[Floats, Floats]]:
         """Yield squared distances of the rows, and of held-out samples to them, for every candidate.
 
+        Held-out samples are projected onto the hull of the rows if there are more features than rows.
         The default fits a clone of the metric for each candidate. A metric whose candidates share work,
         such as a decomposition, overrides this method.
         """
         for candidate in candidates:
-            space = clone(self).set_params(**candidate).learn(rows)
-            yield space.distances(), squared_distances(space.affine(held), space.rows)
+            space = self.with_parameters(candidate).learn(rows, with_hull=True).projected()
+            yield space.distances(), squared_distances(space.affine(held), space.formed_rows)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that a search can set, by name."""
+        return dict(self.get_params())
+
+    def with_parameters(self, candidate: Mapping[str, Any]) -> Metric:
+        """Return an unfitted copy of the metric with some parameters changed."""
+        return clone(self).set_params(**candidate)
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is not valid, before any work. The default accepts them all."""
 
     def left_out_distances(self, D2: Floats, rows: Rows, left: Ints) -> Floats | None:
         """Return squared distances of some rows to all, each in the metric without the row.
@@ -167,6 +179,14 @@ class Foreign(Metric):
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator, by name."""
+        return dict(self.estimator.get_params())
+
+    def with_parameters(self, candidate: Mapping[str, Any]) -> Metric:
+        """Return an unfitted copy, with some parameters of the estimator changed."""
+        return Foreign(clone(self.estimator).set_params(**candidate))
 
     def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Fit the estimator."""

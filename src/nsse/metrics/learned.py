@@ -138,6 +138,11 @@ class Learned:
         affine = Affine(shift, scale, np.zeros(len(hull.independent)), **later)
         return replace(self, affine=affine, rows=rows)
 
+    @property
+    def formed_rows(self) -> Any:
+        """Return the rows, formed now if they are given by a function."""
+        return self.rows() if callable(self.rows) else self.rows
+
     def distances(self, places: Ints | None = None) -> Floats:
         """Squared distances of all rows, or of some of them."""
         if self.gram is not None:

@@ -1,0 +1,270 @@
+"""Compare the candidates of a search: all of them on a few splits, and the best on all.
+
+The typical slope of a candidate is
+
+    L = √(2γ) · s · (d/σ) · R / τ,
+
+with the curvature γ = −κ′(0) of the kernel, the stretch s of the metric, the median Euclidean distance d
+between training samples, the width σ, and the temperature τ. R is the root mean square, over pairs of
+classes, of the norm of the difference of their functions. L says how much differences of the values of
+two classes change, in units of τ, over a distance of d. It is not a bound.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from nsse._support.progress import progress_bar
+from nsse._support.threads import one_blas_thread
+from nsse._support.types import Floats
+from nsse.candidates import Compared, Fold, HeldOut, HeldOutSamples, Samples, Split
+from nsse.columns import standardizing
+from nsse.distances import median_distance, squared_distances
+from nsse.grid import Candidate, Grid, Setting
+from nsse.model import evenly
+from nsse.smooth import SmoothEmbedding
+from nsse.unlabeled_candidates import UnlabeledSamples
+
+# Splits after which the best settings go on, and how many of them besides the user's.
+FIRST_SPLITS, BEST_SETTINGS = 3, 8
+# Settings that are combined with every use of unlabeled samples, and splits on which these are fitted.
+SETTINGS_WITH_USES, SPLITS_WITH_USES = 2, 5
+# Numbers of candidates and of splits in the rounds of a search by a scorer. None is all.
+SCORED_ROUNDS = ((None, 1), (64, 3), (16, None))
+
+
+@dataclass
+class Comparison:
+    """The work of comparing candidates on splits, which can be interrupted and done in parallel.
+
+    Attributes
+    ----------
+    base : SmoothEmbedding
+        The user's estimator.
+    grid : Grid
+        What is tried.
+    samples : Samples
+        The samples that are split.
+    splits : list of Split
+        Training and held-out rows.
+    n_jobs, verbose
+        Parameters of the search.
+    is_interrupted : bool
+        Whether the user has interrupted the comparison.
+    """
+
+    base: SmoothEmbedding
+    grid: Grid
+    samples: Samples
+    splits: list[Split]
+    n_jobs: int | None = None
+    verbose: int = 0
+    is_interrupted: bool = False
+
+    def compared(self) -> Compared:
+        """Compare all settings on a few splits, and the best of them on the others."""
+        first, rest = self.splits[:FIRST_SPLITS], self.splits[FIRST_SPLITS:]
+        found = self.on_splits(first, self.grid.settings)
+        if not found and first:
+            raise KeyboardInterrupt
+        best = self.best_settings(found)
+        for augment in self.grid.augmentations:
+            own = self.grid.with_augmentation(best, augment)
+            more = self.on_splits(first[: len(found)], own)
+            if len(more) == len(found):
+                found = [[*some, *others] for some, others in zip(found, more, strict=True)]
+        if self.grid.augmentations:
+            best = self.best_settings(found)
+        found = [[one for one in some if one.setting in best] for some in found]
+        if not self.is_interrupted:
+            by_augmentation: dict[int, list[Setting]] = {}
+            for one in found[0] if found else ():
+                by_augmentation.setdefault(id(one.setting.augment), []).append(one.setting)
+            parts = [self.on_splits(rest, own) for own in by_augmentation.values()]
+            n_done = min(map(len, parts), default=0)
+            found += [[one for part in parts for one in part[split]] for split in range(n_done)]
+        return self.joined(found)
+
+    def with_unlabeled(self, compared: Compared, unlabeled: UnlabeledSamples, own: Any) -> Compared:
+        """Return the candidates, and uses of unlabeled samples with the best settings, on some splits.
+
+        ``own`` is the user's use, which comes first. Without any results, candidates stay as they are.
+        """
+        by_scores = [place for place, one in enumerate(compared.candidates) if one.decision == "scores"]
+        order = sorted(by_scores, key=lambda place: compared.losses[place])[:SETTINGS_WITH_USES]
+        best = [replace(self.grid.own, decision="scores"), *(compared.candidates[i] for i in order)]
+        candidates = [
+            replace(one, setting=Setting({**one.setting.parameters, "unlabeled": use}))
+            for use in unlabeled.uses(own)
+            for one in best
+        ]
+        splits = self.splits[: min(SPLITS_WITH_USES, len(compared.held.ends))]
+        jobs = [(unlabeled, one, self.base, split) for split in splits for one in candidates]
+        done = self.worked(values_with_unlabeled, jobs, "Comparing uses of unlabeled samples")
+        n_splits = len(done) // len(candidates)
+        if n_splits == 0:
+            return compared
+        parts = [
+            done[split * len(candidates) : (split + 1) * len(candidates)] for split in range(n_splits)
+        ]
+        values = np.concatenate([np.stack([one[0] for one in part]) for part in parts], axis=1)
+        norms = np.sqrt(np.mean([[one[1] for one in part] for part in parts], axis=0))
+        return compared.first(n_splits).extended(candidates, values, norms)
+
+    def place_of_user(self, compared: Compared) -> int:
+        """Return the position of the user's estimator among candidates, if possible with its use."""
+        own = self.grid.own
+        use = Setting({**own.setting.parameters, "unlabeled": self.base.unlabeled})
+        wanted = replace(own, setting=use)
+        return compared.candidates.index(wanted if wanted in compared.candidates else own)
+
+    def on_splits(self, splits: Sequence[Split], settings: Sequence[Setting]) -> list[list[HeldOut]]:
+        """Return the held-out values of settings with the same augmentation, split by split."""
+        jobs = [(self.samples, self.base, self.grid, split, settings) for split in splits]
+        return self.worked(held_out_values, jobs, "Comparing parameters")
+
+    def worked(self, work: Callable[..., Any], jobs: Sequence[Any], what: str) -> list[Any]:
+        """Return the results of jobs, or of those that were done before an interruption."""
+        done: list[Any] = []
+        if self.is_interrupted:
+            return done
+        try:
+            shown = True if self.verbose else None
+            with progress_bar(len(jobs), what, shown) as advance:
+                for result in in_order(work, jobs, self.n_jobs):
+                    done.append(result)
+                    advance()
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            message = f"Interrupted while {what.lower()}. The results so far are used."
+            warnings.warn(message, UserWarning, stacklevel=6)
+        return done
+
+    def best_settings(self, found: Sequence[Sequence[HeldOut]]) -> list[Setting]:
+        """Return the user's setting and the best others, by the loss of their best candidates.
+
+        The settings that are best by class scores and by nearest samples take turns.
+        """
+        compared = self.joined(found)
+        own = self.grid.settings[0]
+        ranked = []
+        for decision in self.grid.decisions:
+            losses: dict[int, float] = {}
+            settings = {}
+            for candidate, loss in zip(compared.candidates, compared.losses, strict=True):
+                if candidate.decision == decision:
+                    key = id(candidate.setting)
+                    settings[key] = candidate.setting
+                    losses[key] = min(loss, losses.get(key, np.inf))
+            ranked.append([settings[key] for key in sorted(losses, key=lambda key: losses[key])])
+        in_turn = [own, *(setting for together in zip(*ranked, strict=True) for setting in together)]
+        return list({id(setting): setting for setting in in_turn}.values())[: BEST_SETTINGS + 1]
+
+    def joined(self, found: Sequence[Sequence[HeldOut]]) -> Compared:
+        """Return the candidates of settings with their values on all of these splits."""
+        settings = [one.setting for one in found[0]] if found else []
+        candidates = [own for setting in settings for own in self.grid.of_setting(setting)]
+        weights = [some[0].weights for some in found]
+        held = HeldOutSamples.of(self.samples, self.splits[: len(found)], weights)
+        none = np.empty((len(candidates), 0, len(self.samples.rows.classes)), dtype=np.float32)
+        parts = [np.concatenate([one.values for one in some]) for some in found]
+        norms = [np.concatenate([one.norms for one in some]) for some in found]
+        mean = np.sqrt(np.mean(norms, axis=0)) if norms else np.empty(0)
+        return Compared.of(candidates, np.concatenate([none, *parts], axis=1), held, mean)
+
+    def scored(self, scorer: Callable[..., float]) -> tuple[list[Candidate], Floats]:
+        """Return the candidates that were scored on all splits, and their scores on each of them."""
+        candidates = [
+            own for setting in self.grid.every_setting() for own in self.grid.of_setting(setting)
+        ]
+        candidates.sort(key=lambda candidate: candidate != self.grid.own)
+        scores = np.empty((0, len(candidates)))
+        for most, n_splits in SCORED_ROUNDS:
+            if most is not None:
+                order = np.argsort(-scores.mean(axis=0), kind="stable")
+                kept = np.unique([0, *order[:most]])
+                candidates, scores = [candidates[place] for place in kept], scores[:, kept]
+            splits = self.splits[len(scores) : n_splits]
+            jobs = [(self, own, split, scorer) for split in splits for own in candidates]
+            done = self.worked(score_of, jobs, "Scoring candidates")
+            if len(done) == len(jobs):
+                scores = np.concatenate([scores, np.reshape(done, (len(splits), len(candidates)))])
+            elif len(scores) == 0:
+                raise KeyboardInterrupt
+        return candidates, scores
+
+    def slopes(self, compared: Compared) -> Floats:
+        """Return L of the candidates."""
+        found = {}
+        for candidate in compared.candidates:
+            key = repr(candidate.setting.metric)
+            if key not in found:
+                found[key] = self.unit_slope(candidate.setting.metric)
+        units = [found[repr(candidate.setting.metric)] for candidate in compared.candidates]
+        of_kernels = [candidate.setting.kernel.unit_slope for candidate in compared.candidates]
+        return np.array(of_kernels) * np.array(units) * compared.norms / compared.temperatures
+
+    def unit_slope(self, metric: Mapping[str, Any]) -> float:
+        """Return s d/m: the stretch of a metric times the ratio of median distances before and in it."""
+        rows = self.samples.rows
+        X = rows.held()
+        front = standardizing(rows) if self.base.standardize else None
+        near = rows if front is None else rows.through(front)
+        space = self.grid.metric.with_parameters(metric).learn(near, with_hull=True).projected()
+        affine = space.affine if front is None else space.affine.of_scaled_columns(front.scale)
+        some = evenly(len(rows))
+        before = median_distance(squared_distances(X[some], X[some]))
+        return affine.norm * before / median_distance(space.distances(some))
+
+
+def held_out_values(
+    samples: Samples, base: SmoothEmbedding, grid: Grid, split: Split, settings: Sequence[Setting]
+) -> list[HeldOut]:
+    """Return the values of the candidates of settings on a split, in the order of the settings."""
+    with quiet(), one_blas_thread():  # splits have few rows, on which several threads fight
+        fold = Fold.of(samples, base, split, settings[0].augment)
+        found = {id(one.setting): one for one in fold.values(grid, settings)}
+    return [found[id(setting)] for setting in settings]
+
+
+def values_with_unlabeled(
+    unlabeled: UnlabeledSamples, candidate: Candidate, base: SmoothEmbedding, split: Split
+) -> tuple[Any, float]:
+    """Return the values of a candidate that uses unlabeled samples on a split, and R²."""
+    with quiet(), one_blas_thread():
+        return unlabeled.values(candidate, base, split)
+
+
+def score_of(comparison: Comparison, candidate: Candidate, split: Split, scorer: Any) -> float:
+    """Return the score of a candidate that is fitted to the training part of a split."""
+    rows = comparison.samples.rows
+    train, held = (rows.select(part) for part in split)
+    weights = train.counts if np.any(train.counts != 1.0) else None
+    with quiet():
+        model = candidate.model(comparison.base).fit(train.held(), rows.classes[train.codes], weights)
+    # A row stands for several equal samples.
+    repeats = np.maximum(np.round(held.counts), 1).astype(np.intp)
+    each = np.repeat(np.arange(len(held)), repeats)
+    return float(scorer(model, held.held()[each], rows.classes[held.codes][each]))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Ignore warnings of fits to a part of the samples. Fits to all samples give them again."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def in_order(work: Callable[..., Any], jobs: Sequence[Any], n_jobs: int | None) -> Iterable[Any]:
+    """Yield the results of jobs in their order, computed one after the other or by processes."""
+    if n_jobs is None or n_jobs == 1:
+        return (work(*job) for job in jobs)
+    return Parallel(n_jobs, return_as="generator")(delayed(work)(*job) for job in jobs)
