@@ -22,17 +22,19 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg.blas import dtrmm, dtrmv
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Floats, SamplesLike
+from nsse._support.types import Floats, Matrix, SamplesLike
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Kind = TypeVar("Kind")
-Matrix = Floats | sparse.csr_array
 EPS = float(np.finfo(np.float64).eps)
 # A larger scale leaves no room for the sums of products.
 LARGEST_SCALE = 1e300
@@ -193,7 +195,7 @@ class Affine:
         matrix = self._linear(first.dense() * self.scale)
         return Affine.linear(first.shift, matrix, offset)
 
-    def inverse(self, Y: Any) -> Any:
+    def inverse(self, Y: Matrix) -> Any:
         """Rows that are mapped to ``Y``, or as near to it as the map allows.
 
         Of several such rows, the one whose scaled difference to the shift is shortest is returned: it
@@ -219,7 +221,8 @@ class Affine:
         """Return what is left of ‖(x − shift) · scale‖² without the component in the range of T."""
         inside = self(X) - self.offset
         if is_sparse(X):
-            scaled: Any = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
+            rows = sparse.csr_array(X).astype(np.float64, copy=False)
+            scaled: Any = rows @ sparse.diags_array(self.scale)
             moved = self.shift * self.scale
             norms = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
             squares = norms - 2.0 * (scaled @ moved) + moved @ moved
@@ -275,7 +278,7 @@ class Affine:
         is_upper = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         return np.asfortranarray(T) if is_upper else None
 
-    def _linear(self, U: Any) -> Any:
+    def _linear(self, U: Matrix) -> Any:
         """UT; dense rows may be overwritten."""
         if MANY_ROWS <= U.shape[0] < BLOCK_ROWS and self._triangle is not None:
             return dtrmm(1.0, self._triangle, U.T, trans_a=True, overwrite_b=True).T
@@ -368,7 +371,7 @@ class Affine:
         return norm * sizes[0] * sizes[1] * (1.0 + 8.0 * EPS)
 
 
-def is_sparse(X: SamplesLike) -> bool:
+def is_sparse(X: object) -> TypeIs[sparse.csr_array]:
     """Whether rows are a SciPy sparse matrix."""
     return bool(sparse.issparse(X))
 

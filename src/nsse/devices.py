@@ -115,7 +115,7 @@ class RemoteMap:
     kernel: Kernel | None = None
 
     @classmethod
-    def of(cls, f: Any, home: Home) -> RemoteMap:
+    def of(cls, f: KernelMap | LinearMap, home: Home) -> RemoteMap:
         """Move a map."""
         if not isinstance(f, KernelMap | LinearMap):
             cure = "SmoothEmbedding, NSSE and most methods have one."

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import Described, rule_error
 from nsse._support.threads import in_parallel
-from nsse._support.types import Floats, Ints, SamplesLike
+from nsse._support.types import Floats, Ints, Matrix, SamplesLike
 from nsse.affine import is_sparse
 
 PANEL = 512  # rows worked through at a time
@@ -33,7 +33,7 @@ FEW_ROWS = 64  # which are never cut
 MANY_PAIRS, SOME_PAIRS, AROUND = 100_000, 4096, (0.46, 0.54)
 
 
-def squared_distances(U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+def squared_distances(U: Matrix, V: Matrix, V_squares: Floats | None = None) -> Floats:
     """‖u_i − v_j‖² of all rows of ``U`` and ``V``, dense or sparse, never below zero."""
     symmetric = U is V
     u2 = squared_norms(U)
@@ -64,13 +64,13 @@ def distances_from(G: Floats, *, overwrite: bool = False) -> Floats:
     return D2
 
 
-def products(U: Any, V: Any) -> Floats:
+def products(U: Matrix, V: Matrix) -> Floats:
     """U V' as a dense array."""
     G = U @ V.T
     return np.ascontiguousarray(G.toarray() if is_sparse(G) else G)
 
 
-def squared_norms(U: Any) -> Floats:
+def squared_norms(U: Matrix) -> Floats:
     """‖u_i‖² of all rows, dense or sparse."""
     with np.errstate(over="ignore"):
         return np.asarray(row_norms(U, squared=True))

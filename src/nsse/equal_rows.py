@@ -60,7 +60,7 @@ def row_hashes(X: SamplesLike, few: int | None = None) -> Hashes:
         X = X[:, np.unique(np.linspace(0, X.shape[1] - 1, few).astype(np.intp))]
     keys = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64)
     if is_sparse(X):
-        X = sparse.csr_array(X, dtype=np.float64)
+        X = sparse.csr_array(X).astype(np.float64, copy=False)
         if not X.has_canonical_format:
             X = X.copy()  # the arrays of X may be those of the user
             X.sum_duplicates()

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.frames import Columns, Frame, as_frame
 from nsse._support.samples import validate_data
-from nsse._support.types import Floats, Ints, SamplesLike
+from nsse._support.types import Floats, Ints, Matrix, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step, check_model, opened
@@ -307,7 +307,7 @@ class _Parts(NamedTuple):
     offset: Floats
 
 
-def _explained(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
+def _explained(members: list[Member], Z: Matrix, codes: Ints | None) -> _Parts:
     """Explain the classes of ``codes``, or those with the largest value, block by block."""
     size = _block_size(members)
     parts = [
@@ -325,7 +325,7 @@ def _block_size(members: list[Member]) -> int:
     return max(1, BLOCK_VALUES // widest)
 
 
-def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
+def _of_block(members: list[Member], Z: Matrix, codes: Ints | None) -> _Parts:
     values = np.mean([member.values(Z) for member in members], axis=0)
     rows = np.arange(len(values))
     label = values.argmax(axis=1) if codes is None else codes
@@ -347,7 +347,7 @@ def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     return _Parts(gradient, margin, at_mean, label, rival, most, own, offset)
 
 
-def _at_mean(member: Member, first: Member, Z: Any, label: Ints, rival: Ints) -> Floats:
+def _at_mean(member: Member, first: Member, Z: Matrix, label: Ints, rival: Ints) -> Floats:
     """Return the difference at the mean of the two functions that are the largest at each sample."""
     v = member.scores.functions(member.map(_mean_sample(first)))[0]
     return np.asarray(v[_largest(member, Z, label)] - v[_largest(member, Z, rival)])
@@ -369,13 +369,13 @@ def _mean_gradient(members: list[Member], Z: Floats, label: Ints, rival: Ints) -
     return total
 
 
-def _directions(member: Member, Z: Any, label: Ints, rival: Ints) -> Floats:
+def _directions(member: Member, Z: Matrix, label: Ints, rival: Ints) -> Floats:
     """Return a for every sample, the difference of the largest functions of two classes."""
     own, other = (_largest(member, Z, codes) for codes in (label, rival))
     return np.asarray(member.scores.weights[own] - member.scores.weights[other])
 
 
-def _weights(member: Member, Z: Any, a: Floats) -> Floats:
+def _weights(member: Member, Z: Matrix, a: Floats) -> Floats:
     """Return the weight of each center in a'f. A linear map has no centers."""
     f: Any = member.map
     if isinstance(f, LinearMap):
@@ -383,7 +383,7 @@ def _weights(member: Member, Z: Any, a: Floats) -> Floats:
     return np.asarray(f.kernel_rows(Z) * (a @ f.coef.T))
 
 
-def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
+def _largest(member: Member, Z: Matrix, codes: Ints) -> Ints:
     """Return which function of the given class is the largest at every sample."""
     scores = member.scores
     if scores.has_one_per_class:
@@ -440,7 +440,7 @@ def _output_names(step: Any) -> Sequence[Any] | None:
         return None
 
 
-def _codes(core: Any, Z: Any, target: Any) -> Ints:
+def _codes(core: Any, Z: Matrix, target: Any) -> Ints:
     """Return the codes of the classes to explain."""
     predicted = core.predict(Z)  # checks the samples
     labels = predicted if target is None else np.asarray(target)

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._support.threads import in_parallel
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, Matrix
 from nsse.distances import distances_from, squared_distances, squared_norms
 
 BLOCK_ROWS = 512  # that look for neighbours at a time
@@ -48,7 +47,7 @@ def members_by_size(codes: Ints) -> list[Ints]:
 
 
 def within_class_graph(
-    Z: Any,
+    Z: Floats,
     codes: Ints,
     n_neighbors: int | None,
     G: Floats | None = None,
@@ -120,7 +119,7 @@ def _class_edges(
     return np.concatenate(starts), np.concatenate(ends)
 
 
-def neighbor_graph(Z: Any, n_neighbors: int) -> sparse.csr_array:
+def neighbor_graph(Z: Matrix, n_neighbors: int) -> sparse.csr_array:
     """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
     N, squares, k = Z.shape[0], squared_norms(Z), min(n_neighbors, Z.shape[0] - 1)
     ends, d2 = np.empty((N, k), dtype=np.intp), np.empty((N, k))
@@ -149,12 +148,12 @@ def symmetric_graph(rows: Ints, columns: Ints, n_rows: int) -> sparse.csr_array:
     return W
 
 
-def laplacian(W: Any) -> sparse.csr_array:
+def laplacian(W: sparse.csr_array) -> sparse.csr_array:
     """L = D − W with D the diagonal matrix of degrees."""
     return sparse.csr_array(sparse.diags_array(degrees(W)) - W)
 
 
-def degrees(W: Any) -> Floats:
+def degrees(W: Matrix) -> Floats:
     """D_ii = Σ_j W_ij."""
     return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
 

@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, clone
 from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.parameters import check_number
 from nsse._support.threads import WORTH_A_THREAD, in_parallel
-from nsse._support.types import Floats
+from nsse._support.types import Floats, Matrix
 from nsse.affine import is_sparse
 from nsse.distances import PANEL, squared_distances, squared_norms
 
@@ -218,7 +218,7 @@ class Kernel(ABC, BaseEstimator):
         in_parallel(fill, range(0, len(D2), size), D2.size)
         return D2
 
-    def between(self, U: Any, V: Any, V_squares: Floats | None = None, out: Any = None) -> Floats:
+    def between(self, U: Matrix, V: Matrix, V_squares: Floats | None = None, out: Any = None) -> Floats:
         """Return the kernel matrix of the rows of ``U`` and ``V``, dense or sparse."""
         if U is V or V_squares is None or is_sparse(U) or is_sparse(V):
             return self(squared_distances(U, V, V_squares))
@@ -245,7 +245,7 @@ class Kernel(ABC, BaseEstimator):
         K[~np.isfinite(u)] = np.inf
         return self(K)
 
-    def gradient_weights(self, U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+    def gradient_weights(self, U: Matrix, V: Matrix, V_squares: Floats | None = None) -> Floats:
         """Return 2κ′(r²/σ²)/σ², the factor of u − v in the gradient of k(u, v) by u.
 
         If the curvature is infinite, k(·, v) has a kink at v and no gradient. It falls equally fast in
@@ -373,7 +373,7 @@ class Kernel(ABC, BaseEstimator):
         )
         return "; ".join(flaw for flaw in found if flaw) or _wrong_closed_form(kernel, kappa)
 
-    def flaw_among(self, centers: Any) -> str | None:
+    def flaw_among(self, centers: Matrix) -> str | None:
         """Return a message if the kernel matrix of some of these rows has a negative eigenvalue."""
         if self.is_proved:
             return None
@@ -462,7 +462,7 @@ class Gaussian(Kernel):
             K[~np.isfinite(u[:, 0])] = 0.0
         return K
 
-    def gradient_weights(self, U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+    def gradient_weights(self, U: Matrix, V: Matrix, V_squares: Floats | None = None) -> Floats:
         """Return −2/σ² times the kernel matrix."""
         K = self.between(U, V, V_squares)
         K *= -2.0 / self.sigma**2

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from nsse._support.types import Floats, Ints, SamplesLike
+from nsse._support.types import Floats, Ints, Matrix, SamplesLike
 from nsse.distances import squared_distances
 from nsse.ridge import ExactFactors, Ridge, SumFactors
 from nsse.rows import Rows, indicators
@@ -211,7 +211,7 @@ class SumsWithout:
     per_sample: int
 
     def __call__(
-        self, Z: Any, codes: Ints, removed: Floats, total: list[Floats] | None = None
+        self, Z: Matrix, codes: Ints, removed: Floats, total: list[Floats] | None = None
     ) -> list[Floats]:
         """Append the scores of the samples to the list so far."""
         ridge, p = self.ridge, self.per_sample

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from nsse._support.types import Floats, SamplesLike
+from nsse._support.types import Floats, Ints, Matrix, SamplesLike
 from nsse.affine import Affine, dense_array, formed_later, is_sparse
 from nsse.distances import FEW_ROWS, in_row_blocks, products, squared_distances
 from nsse.kernels import Kernel
@@ -99,7 +99,7 @@ class KernelMap:
     """
 
     metric: Affine
-    centers: Any
+    centers: Matrix
     kernel: Kernel
     coef: Floats
 
@@ -120,7 +120,7 @@ class KernelMap:
             gram = self.coef.T @ half
         return np.asarray((gram + gram.T) / 2)
 
-    def _at_centers(self, Z: Any) -> Floats:
+    def _at_centers(self, Z: Matrix) -> Floats:
         """f at rows that are already in the metric."""
         return self.kernel.between(Z, self.centers, self.center_squares) @ self.coef
 
@@ -170,12 +170,12 @@ class KernelMap:
             return slice(None), self.centers
         return columns, np.ascontiguousarray(self.centers[:, columns])
 
-    def slope_weights(self, U: Any) -> Floats:
+    def slope_weights(self, U: Matrix) -> Floats:
         """w with df_j/du = Σ_k w_ijk (u_i − z_k) behind the metric: (n_samples, d, n_centers)."""
         weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
         return weights[:, np.newaxis, :] * self.coef.T
 
-    def bend_weights(self, U: Any) -> Floats:
+    def bend_weights(self, U: Matrix) -> Floats:
         """4κ″(t_ik)/σ⁴ of rows u_i behind the metric and all centers."""
         sigma = self.kernel.sigma
         t = squared_distances(U, self.centers, self.center_squares) / sigma**2
@@ -188,7 +188,7 @@ class KernelMap:
         """
         n_samples, d, n = X.shape[0], self.n_components, self.metric.n_features
 
-        def of_rows(rows: Any) -> Floats:
+        def of_rows(rows: Ints) -> Floats:
             U = self.metric(X[rows])
             J = summed_gradients(self.slope_weights(U), dense_array(U), self.centers)
             return np.asarray(self.metric.pull_back(J)).reshape(len(rows), -1)
@@ -199,7 +199,7 @@ class KernelMap:
     def gradients(self, X: SamplesLike, A: Floats) -> Floats:
         """Gradients by x of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
 
-        def of_rows(rows: Any) -> Floats:
+        def of_rows(rows: Ints) -> Floats:
             U = self.metric(X[rows])
             weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
             weights *= A[rows] @ self.coef.T
@@ -235,7 +235,7 @@ def norms_in(gram: Floats, A: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.einsum("id,de,ie->i", A, gram, A), 0.0)))
 
 
-def summed_gradients(weights: Floats, U: Floats, Z: Any) -> Floats:
+def summed_gradients(weights: Floats, U: Floats, Z: Matrix) -> Floats:
     """Return Σ_k w_k (u_i − z_k) for every row u_i.
 
     Parameters

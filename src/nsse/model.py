@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from nsse._support.arrays import is_dask
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
@@ -74,9 +75,9 @@ class Settings:
     sigma: float
     smoothness: float
     decision: str
-    metric: Any
+    metric: str | BaseEstimator | None
     centers: Any
-    augment: Any
+    augment: Callable[..., Any] | None
     unlabeled: UnlabeledUse
     seed: int
     standardize: bool = False
@@ -285,7 +286,7 @@ class Fitted:
     """What a fit assigns to the estimator, all at once. The names are those of the attributes."""
 
     classes_: NDArray[Any]
-    metric_: Any
+    metric_: BaseEstimator
     map_: KernelMap
     sigma_: float
     _length_unit: float

@@ -18,15 +18,16 @@ Both routes return their factors, from which `nsse.left_out` computes scores of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from nsse._support.threads import in_parallel
+from nsse._support.types import Matrix
 from nsse.distances import PANEL, squared_norms
-from nsse.kernels import Gaussian
+from nsse.kernels import Kernel
 from nsse.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,7 @@ class Ridge:
 
     Attributes
     ----------
-    kernel : Gaussian
+    kernel : Kernel
         k.
     centers : ndarray or csr_array of shape (n_centers, n_outputs), or function returning it
         z_j, in the metric.
@@ -83,8 +84,8 @@ class Ridge:
         What the model is made of, where it is made of sums.
     """
 
-    kernel: Gaussian
-    centers: Any
+    kernel: Kernel
+    centers: Matrix
     coef: Floats
     gram: Floats
     sizes: Floats
@@ -99,7 +100,7 @@ class Ridge:
         return np.asarray(self.sizes / self.sizes.sum())
 
     @classmethod
-    def exact(cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, D2: Floats) -> Ridge:
+    def exact(cls, near: Rows, centers: Matrix, kernel: Kernel, smoothness: float, D2: Floats) -> Ridge:
         """Solve for centers that are the rows. Their squared distances ``D2`` are overwritten."""
         E, root = near.indicators(), np.sqrt(near.weights)[:, np.newaxis]
         sizes = near.weights @ E
@@ -129,7 +130,7 @@ class Ridge:
 
     @classmethod
     def over(
-        cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, unlabeled: Any
+        cls, near: Rows, centers: Matrix, kernel: Kernel, smoothness: float, unlabeled: Penalty
     ) -> Ridge:
         """The model by sums over the rows, ``unlabeled`` says which; it may keep fewer centres."""
         centers, R = independent_centers(kernel, centers, len(near), smoothness)
@@ -137,7 +138,7 @@ class Ridge:
         return cls.of_sums(sums, centers, R, kernel, smoothness)
 
     @classmethod
-    def of_sums(cls, sums: Sums, centers: Any, R: Floats, kernel: Gaussian, smoothness: float) -> Ridge:
+    def of_sums(cls, sums: Sums, centers: Matrix, R: Floats, kernel: Kernel, smoothness: float) -> Ridge:
         """Solve by sums over rows. R is a factor of K_ZZ."""
         shares = sums.sizes / sums.sizes.sum()
         P, _ = linalg.lapack.dsygst(sums.products.T, R)  # R⁻ᵀ (K'WK) R⁻¹, its upper half
@@ -166,15 +167,22 @@ class Sums:
         return Sums(*map(np.subtract, vars(self).values(), vars(other).values()))
 
 
+class Penalty(Protocol):
+    """A use of unlabeled rows (`nsse.unlabeled`), which chooses the rows that the sums run over."""
+
+    def sums(self, near: Rows, of_block: KernelSums) -> Sums:
+        """Return the sums that the regression is solved with."""
+
+
 @dataclass(frozen=True)
 class KernelSums:
     """`Sums` of a block of rows; runs wherever the block is."""
 
-    kernel: Gaussian
-    centers: Any
+    kernel: Kernel
+    centers: Matrix
     n_classes: int
 
-    def __call__(self, Z: Any, codes: Ints, weights: Floats, total: Sums | None = None) -> Sums:
+    def __call__(self, Z: Matrix, codes: Ints, weights: Floats, total: Sums | None = None) -> Sums:
         """Sums over the labelled of these rows, added to ``total`` in its place."""
         known = codes >= 0
         if not known.all():
@@ -201,7 +209,7 @@ class KernelSums:
 
 
 def independent_centers(
-    kernel: Gaussian, centers: Any, n_rows: int, smoothness: float
+    kernel: Kernel, centers: Matrix, n_rows: int, smoothness: float
 ) -> tuple[Any, Floats]:
     """Centres without those whose functions others make up to rounding, and R with K_ZZ = R'R.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import Described, listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
-from nsse.affine import is_sparse
+from nsse.affine import Affine, is_sparse
 from nsse.equal_rows import equal_rows
 from nsse.labels import checked_weights, class_factors, encoded, present_classes
 from nsse.sources import MappedSource, Source
@@ -138,7 +138,7 @@ class Rows:
         """e_c of every row, one column per class; zero where there is no label."""
         return indicators(self.codes, len(self.classes))
 
-    def augmented(self, augment: Any) -> Rows:
+    def augmented(self, augment: Callable[..., Any] | None) -> Rows:
         """These rows, each followed by its copies; None makes none."""
         if augment is None:
             return self
@@ -174,7 +174,7 @@ class Rows:
         together = places[:, np.newaxis] + np.arange(self.per_sample)
         return self.select(together.ravel())
 
-    def through(self, affine: Any) -> Rows:
+    def through(self, affine: Affine) -> Rows:
         """The same rows behind an affine map."""
         is_sparse = self.source.is_sparse and affine.keeps_sparse
         return replace(self, source=MappedSource(self.source, affine, len(affine.offset), is_sparse))

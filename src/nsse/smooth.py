@@ -9,9 +9,11 @@ while `transform` returns the first `n_components`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from nsse._support.arrays import fitted_in_numpy, is_dask
@@ -181,12 +183,12 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         smoothness: float = 0.1,
         standardize: bool = False,
         decision: str = "scores",
-        metric: Any = "within",
+        metric: str | BaseEstimator | None = "within",
         centers: Any = "auto",
-        augment: Any = None,
+        augment: Callable[..., Any] | None = None,
         unlabeled: Any = None,
-        class_weight: Any = None,
-        random_state: Any = 0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

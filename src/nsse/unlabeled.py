@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice, check_count, check_number
-from nsse._support.types import Bools, Floats, Ints, SamplesLike
+from nsse._support.types import Bools, Floats, Ints, Matrix, SamplesLike
 from nsse.distances import squared_distances, squared_norms
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
 from nsse.metrics.learned import centred
@@ -273,7 +273,7 @@ class LabelPropagation(UnlabeledUse):
         Z = near.held() if is_own else in_the_middle(near.source.base.take(np.arange(len(near))))
         return replace(near, codes=self.along(Z)(places, near.codes[places], len(near.classes)))
 
-    def along(self, Z: Any) -> Callable[[Ints, Ints, int], Ints]:
+    def along(self, Z: Matrix) -> Callable[[Ints, Ints, int], Ints]:
         """`spread_labels` along the graph of some rows, whichever of these have a label."""
         kappa = check_number("weight", self.weight, positive=True, cure="1.0 is a good start.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
@@ -332,13 +332,15 @@ def in_the_middle(X: SamplesLike) -> Any:
     return centred(X)(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
 
-def mean_degree_laplacian(W: Any) -> sparse.csr_array:
+def mean_degree_laplacian(W: sparse.csr_array) -> sparse.csr_array:
     """L divided by the mean degree: its weight means the same for every graph."""
     mean = float(degrees(W).mean())
     return sparse.csr_array(laplacian(W) / (mean if mean > 0 else 1.0))
 
 
-def spread_labels(Z: Any, W: Any, kappa: float, places: Ints, codes: Ints, n_classes: int) -> Ints:
+def spread_labels(
+    Z: Matrix, W: sparse.csr_array, kappa: float, places: Ints, codes: Ints, n_classes: int
+) -> Ints:
     """The class of every row: its own at ``places``, or the one that reached it."""
     scores = spread_scores(W, places, codes, n_classes, kappa)
     found = np.asarray(scores.argmax(axis=1), dtype=np.intp)
@@ -348,7 +350,9 @@ def spread_labels(Z: Any, W: Any, kappa: float, places: Ints, codes: Ints, n_cla
     return found
 
 
-def spread_scores(W: Any, places: Ints, codes: Ints, n_classes: int, kappa: float) -> Floats:
+def spread_scores(
+    W: sparse.csr_array, places: Ints, codes: Ints, n_classes: int, kappa: float
+) -> Floats:
     """F (N × M) in units of its columns' deviations; −inf in rows that no path joins to a label."""
     L, N = mean_degree_laplacian(W), W.shape[0]
     J = np.zeros(N)
@@ -364,7 +368,7 @@ def spread_scores(W: Any, places: Ints, codes: Ints, n_classes: int, kappa: floa
     return np.asarray(F)
 
 
-def nearest_reached(Z: Any, reached: Bools) -> Ints:
+def nearest_reached(Z: Matrix, reached: Bools) -> Ints:
     """For every row that no label reached, the nearest one that was."""
     known, lost = np.flatnonzero(reached), np.flatnonzero(~reached)
     near, squares = Z[known], squared_norms(Z[known])

@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.arrays import fitted_in_numpy, is_dask
@@ -181,7 +182,7 @@ class Updatable:
         self._check_parameters()
         return Updates.begun(self) if self._updates is None else (self._updates, self.map_)
 
-    def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
+    def _keep_updates(self, kept: Updates, f: KernelMap, classes: NDArray[Any]) -> Self:
         """Solve the regression by its sums, and set the attributes that `fit` sets."""
         check_components(self.n_components, len(classes))
         ridge = kept.solved(f, float(self.smoothness))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from nsse._support.errors import Described, rule_error
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, Matrix
 from nsse.distances import squared_distances
 from nsse.left_out import LEFT_OUT_ALL, LEFT_OUT_OF_METRIC, LeftOut, of_sums
 from nsse.maps import KernelMap
@@ -63,7 +63,7 @@ class Kept:
         Squared distances from the hull of the first fit, NaN if they are not known.
     """
 
-    rows: Any
+    rows: Matrix
     codes: Ints
     weights: Floats
     counts: Floats
@@ -191,14 +191,16 @@ class Updates:
         fits = fits and all(type(count) is int and count > 0 for count in counts)
         return bool(fits and sums.sizes.min() > 0 and kept.weights.min() > 0 and kept.counts.min() > 0)
 
-    def added(self, near: Rows, f: KernelMap, classes: Any, metric: Metric) -> tuple[Updates, Any]:
+    def added(
+        self, near: Rows, f: KernelMap, classes: NDArray[Any], metric: Metric
+    ) -> tuple[Updates, NDArray[Any]]:
         """Return these with the rows of a chunk, and all classes."""
         every = np.union1d(classes, near.classes)
         place = np.searchsorted(every, near.classes)
         found = self._among(classes, every)._with_some(near, place, f, metric)
         return replace(found, sums=found.sums + _sums(near, f, every)), every
 
-    def without(self, near: Rows, f: KernelMap, classes: Any) -> tuple[Updates, Any]:
+    def without(self, near: Rows, f: KernelMap, classes: NDArray[Any]) -> tuple[Updates, NDArray[Any]]:
         """Return these without the rows of a chunk, and the classes that are left."""
         gone, had = _sums(near, f, classes), self.sums.sizes
         left, least = had - gone.sizes, NOTHING * float(had.sum())
@@ -261,7 +263,7 @@ class Updates:
         found = self.left_out_scores(near, self.solved(f, smoothness))
         return np.asarray((found - scores.offsets) @ scores.weights)
 
-    def _among(self, before: Any, after: Any) -> Updates:
+    def _among(self, before: NDArray[Any], after: NDArray[Any]) -> Updates:
         """Return the same for other classes. Samples of classes that are gone are not kept."""
         place, stays = np.searchsorted(after, before), np.isin(before, after)
         by_class, sizes = np.zeros((len(self.sums.products), len(after))), np.zeros(len(after))
@@ -349,7 +351,7 @@ def not_learned(got: str) -> ValueError:
     return rule_error("X", "hold samples that were learned", got, cure)
 
 
-def _sums(near: Rows, f: KernelMap, classes: Any) -> Sums:
+def _sums(near: Rows, f: KernelMap, classes: NDArray[Any]) -> Sums:
     """Sums of a chunk, classes in the order of ``classes``."""
     codes = np.searchsorted(classes, near.classes)[near.codes].astype(np.intp)
     return near.source.fold(KernelSums(f.kernel, f.centers, len(classes)), codes, near.weights)

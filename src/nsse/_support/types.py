@@ -11,10 +11,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+# Validated rows of features, dense or sparse.
+Matrix = Floats | sparse.csr_array
 
 # Rows of features: array-like, sparse matrix, data frame, Dask array or array of another namespace.
 SamplesLike: TypeAlias = Any

@@ -320,7 +320,6 @@ def largest_rise(model: Any, X: SamplesLike, radius: float) -> Floats:
     """What scores of classes can have lost by a move of less than ``radius``, rounding included."""
     before, last = opened(model)
     members = certified_vote(last).members
-    f: Any
     f, scores = members[0]
     if len(members) > 1 or not isinstance(f, KernelMap) or not scores.has_one_per_class:
         cure = 'Take a SmoothEmbedding with decision="scores", or radius=0.'

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.parameters import check_count
-from nsse._support.types import Floats, SamplesLike
+from nsse._support.types import Floats, Matrix, SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.certificates.radii import checked_samples
 from nsse.certificates.rounding import MapBounds, require_valid
@@ -172,7 +172,7 @@ def require_slope(f: KernelMap) -> None:
         raise rule_error("model", rule, f.kernel, cure)
 
 
-def steepness(behind: KernelMap, metric: Affine, U: Any) -> Floats:
+def steepness(behind: KernelMap, metric: Affine, U: Matrix) -> Floats:
     """Spectral norm of df/dx at points behind the metric: by the chain rule, that of J through it."""
     norms, size = np.empty(U.shape[0]), max(1, BLOCK_VALUES // (behind.coef.size + U.shape[1]))
     for start in range(0, len(norms), size):

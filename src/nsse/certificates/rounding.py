@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Floats, SamplesLike
+from nsse._support.types import Floats, Matrix, SamplesLike
 from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step, is_encoder
@@ -52,7 +52,7 @@ class Front:
         Rounding at the samples.
     """
 
-    Z: Any
+    Z: SamplesLike
     whole: Affine | None
     stretch: float
     growth: float
@@ -71,7 +71,7 @@ class Front:
             front = front.behind(affine, _coarser(front.Z, Z), Z, is_ours=False)
         return front
 
-    def behind(self, affine: Affine, eps: float, Z: Any, *, is_ours: bool = True) -> Front:
+    def behind(self, affine: Affine, eps: float, Z: SamplesLike, *, is_ours: bool = True) -> Front:
         """Behind one more step, computed with a relative error of ``eps``."""
         gamma, size = relative_error(affine, eps), absolute_norm(affine)
         own = gamma * (size * _sizes(self.Z, affine, is_ours) + float(np.linalg.norm(affine.offset)))
@@ -145,7 +145,7 @@ class MapBounds:
     gradient_error: float = np.inf
 
     @classmethod
-    def of(cls, f: Any, Z: Any, F: Floats, reach: Floats) -> MapBounds:
+    def of(cls, f: Any, Z: Matrix | None, F: Floats, reach: Floats) -> MapBounds:
         """Of a map at samples ``Z`` in front of it, where it is ``F``, moved by ``reach`` at most."""
         return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_kernels(f)
 
@@ -187,7 +187,7 @@ def require_valid(f: KernelMap) -> None:
     raise rule_error("model", rule, f"a {type(f.kernel).__name__}: {f.flaw}", cure)
 
 
-def _of_linear(f: LinearMap, Z: Any, F: Floats, reach: Floats) -> MapBounds:
+def _of_linear(f: LinearMap, Z: Matrix | None, F: Floats, reach: Floats) -> MapBounds:
     """Products are wrong in proportion to what is multiplied, moved by ``reach`` at most."""
     size, g = absolute_norm(f.affine), relative_error(f.affine, EPS)
     widest = float(np.abs(f.affine.scale).max())
@@ -254,7 +254,7 @@ def lengths(rows: Any) -> Floats:
     return units * np.asarray(row_norms(sparse.diags_array(1.0 / units) @ rows))
 
 
-def _coarser(X: SamplesLike, Z: Any) -> float:
+def _coarser(X: SamplesLike, Z: SamplesLike) -> float:
     """ε of the floating-point type that a step computes in, at worst."""
     kinds = [
         kind for A in (X, Z) for kind in np.atleast_1d(A.dtypes if hasattr(A, "dtypes") else A.dtype)

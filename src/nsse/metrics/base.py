@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from nsse._support.errors import Described, rule_error
 from nsse._support.samples import validate_data
-from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
+from nsse._support.types import LabelsLike, Matrix, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
 from nsse.distances import squared_distances
 from nsse.hull import Hull
@@ -273,7 +273,7 @@ class FixedMetric(Metric):
 class Linear:
     """A is given by components, with the rows Z before it."""
 
-    Z: Any
+    Z: Matrix
     components: Any
 
     def projector(self, weights: Floats) -> tuple[Any, Floats]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._support.errors import Described, rule_error
-from nsse._support.types import SamplesLike
+from nsse._support.types import Matrix, SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.distances import distances_from, products, squared_distances
 from nsse.hull import Hull
@@ -53,7 +53,7 @@ class Root(Protocol):
 class Identity:
     """A = I, with the rows Z before it."""
 
-    Z: Any
+    Z: Matrix
 
     def projector(self, weights: Floats) -> tuple[Any, Floats | None]:
         """Return Z' and the weights of sparse rows, and their product for dense rows."""

@@ -95,7 +95,7 @@ class ClassRoots:
     blocks: list[tuple[Ints, NDArray[Any]]]
 
     @classmethod
-    def of(cls, W: Any, codes: Ints) -> ClassRoots:
+    def of(cls, W: sparse.csr_array, codes: Ints) -> ClassRoots:
         """Of the weights W of the edges, a csr_array."""
         blocks, groups = [], members_by_size(codes)
         place, first = np.empty((2, len(codes)), dtype=np.intp)
@@ -146,14 +146,14 @@ def scatter_edges(
 
     G = ZZ' if it is known. ``keys`` decide between neighbors at the same distance.
     """
-    W: Any = within_class_graph(Z, codes, n_neighbors, G, keys)
+    W: sparse.csr_array = within_class_graph(Z, codes, n_neighbors, G, keys)
     if np.any(weight != weight[0]):
         W.data = (np.repeat(weight, np.diff(W.indptr)) + weight[W.indices]) / 2.0
     W.data /= max(float(W.data.sum()), 1e-300)
     return W
 
 
-def scatter_matrix(W: Any, Z: Floats) -> Floats:
+def scatter_matrix(W: sparse.csr_array, Z: Floats) -> Floats:
     """S_w = Z'LZ, the blocks of its lower half."""
     n, LZ = Z.shape[1], np.asarray(W.sum(axis=1)).reshape(-1, 1) * Z - W @ Z
     S = np.zeros((n, n))
