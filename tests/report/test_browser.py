@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -89,10 +92,13 @@ def test_the_calibration_has_counts_and_error_bars(page, written):
     edges = np.array([0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
     counts = np.histogram(P, edges)[0]
     shown = page.js(
-        "return [...document.querySelectorAll('#probabilities text.end:not(.tick)')]"
-        ".map((text) => text.textContent).filter(Boolean)"
+        "return [...document.querySelectorAll('#probabilities text.count')].map((text) => {"
+        "const box = text.getBoundingClientRect();"
+        "return [text.textContent, box.left, box.right, box.top, box.bottom] })"
     )
-    assert [int(count) for count in shown] == counts[counts > 0].tolist()
+    assert [int(count) for count, *_ in shown] == counts[counts > 0].tolist()
+    for (_, *one), (_, *other) in pairwise(shown):
+        assert one[1] <= other[0] or one[2] >= other[3] or one[3] <= other[2]
     n_bars = page.js("return document.querySelectorAll('#probabilities .error').length")
     assert n_bars == np.count_nonzero(counts)
     assert "Calibration" in page.text("#probabilities")
@@ -229,3 +235,25 @@ def test_a_hostile_class_name_is_only_a_name(browser, tmp_path, make_blobs):
     assert page.js("return window.broken") is None
     assert names[0] in page.text("#classes")
     assert page.complaints() == []
+
+
+def test_a_spectrum_is_a_curve_and_training_samples_have_their_names(browser, tmp_path):
+    data = load_dataset("digits")
+    X, X_new, y, y_new = train_test_split(data.X, data.y, train_size=80, test_size=20, random_state=0)
+    names = [f"plate {k}" for k in range(80)]
+    samples = Samples(X_new, y_new, train_names=names)
+    write_report(tmp_path / "r.html", SmoothEmbedding().fit(X, y), samples)
+    page = Page(browser, tmp_path / "r.html")
+    (path,) = page.js(
+        "return [...document.querySelectorAll('.curve path')].map((p) => p.getAttribute('d'))"
+    )
+    points = np.array([point.split() for point in path[1:].split("L")], dtype=float)
+    row = page.js("return window.nsse.stage.selected") - 80
+    expected = X_new[row]
+    assert len(points) == 64
+    np.testing.assert_allclose(np.corrcoef(points[:, 1], expected)[0, 1], -1.0, atol=1e-3)
+    assert re.findall(r"plate \d+", page.text("#sample .neighbors"))
+    with pytest.raises(ValueError, match=r"`samples\.train_names` must hold one name per sample"):
+        write_report(
+            tmp_path / "r.html", SmoothEmbedding().fit(X, y), Samples(None, train_names=names[1:])
+        )

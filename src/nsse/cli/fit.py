@@ -15,7 +15,7 @@ from nsse._support.errors import Described, rule_error
 from nsse.cli import options as given
 from nsse.cli.data import Choice, chosen, read_labeled, right_when_left_out, with_unlabeled
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.models import with_encoder
+from nsse.cli.models import MOST_NAMES, NAMES, with_encoder
 from nsse.cli.screen import FIT, Screen, running, typed
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def fit(
             _forget_copies(model)
         with typed(FIT):
             whole = with_encoder(model, inputs.preparation)
-            save(whole, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
+            save(whole, out, metadata=_metadata(inputs), updatable=updatable)
         _tell(screen, model, inputs, choice and (sets[0], choice))
         screen.result |= {"seconds_reading": reading, "seconds": seconds}
         screen.result |= {"out": str(out), "bytes": bytes_of(out)}
@@ -84,6 +84,14 @@ def fit(
         if interrupts:
             screen.code = INTERRUPTED
             screen.say("Stopped before the search had ended. The model is the best one found by then.")
+
+
+def _metadata(inputs: Inputs) -> dict[str, Any]:
+    """Return how samples are prepared, and the names of the training samples if they have any."""
+    known = inputs.preparation.to_dict()
+    if inputs.names is None or len(inputs.names) > MOST_NAMES:
+        return known
+    return known | {NAMES: list(inputs.names)}
 
 
 @contextmanager

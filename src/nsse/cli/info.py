@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nsse.cli.files import size_of
+from nsse.cli.models import NAMES
 from nsse.cli.options import Json, Model
 from nsse.cli.screen import MODEL, running, typed
 
 SHOWN = 12  # classes or columns in a line
+HIDDEN = ("pictures", NAMES)  # entries of the metadata that are too long to show
 
 
 def info(model: Model, as_json: Json = False) -> None:
@@ -31,7 +33,7 @@ def info(model: Model, as_json: Json = False) -> None:
         for name, text in _facts(header.facts):
             table.add_row(name, text)
         if header.metadata is not None:
-            fields = {name: value for name, value in header.metadata.items() if name != "pictures"}
+            fields = {name: value for name, value in header.metadata.items() if name not in HIDDEN}
             table.add_row("preparation", _assigned(fields))
         table.add_row(
             "written by", f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"

@@ -14,15 +14,22 @@ if TYPE_CHECKING:
     from nsse._support.types import SamplesLike
     from nsse.datasets import Inputs, Preparation
 
+# The key of the names of the training samples in the metadata of a file, and the most that it contains.
+NAMES, MOST_NAMES = "names", 20_000
+
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A model behind the encoder of its table, its steps, and the preparation of its samples."""
+    """A model behind the encoder of its table, its steps, and the preparation of its samples.
+
+    ``names`` are those of the training samples, in their order. None if the file does not have them.
+    """
 
     model: Any
     before: list[Any]
     last: Any
     preparation: Preparation
+    names: list[str] | None = None
 
     @property
     def whole(self) -> Any:
@@ -73,7 +80,10 @@ def open_model(path: Path) -> Opened:
     # Columns are compared by name when they are read. After that, samples are plain arrays.
     for step in (*before, last, *getattr(last, "voters_", [getattr(last, "best_estimator_", last)])):
         vars(step).pop("feature_names_in_", None)
-    return Opened(model, before, last, preparation)
+    names = (header.metadata or {}).get(NAMES)
+    if not isinstance(names, list) or len(names) != len(last.embedding_):
+        names = None
+    return Opened(model, before, last, preparation, names)
 
 
 def with_encoder(model: Any, preparation: Preparation) -> Any:

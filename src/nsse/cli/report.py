@@ -31,7 +31,7 @@ def report(
         opened, inputs = read(model, data, new, screen, label=label, labeled=None)
         shown, known = inputs.files, opened.preparation
         pictures = thumbnails(known, shown) if shown else None
-        samples = Samples(inputs.X, inputs.y, inputs.names, pictures, thumbnails(known))
+        samples = Samples(inputs.X, inputs.y, inputs.names, pictures, thumbnails(known), opened.names)
         title = title or f"Model {model.stem} on {data.name}"
         with screen.busy("Writing the page"), typed(PAGE):
             done = write_report(out, opened.model, samples, preparation=opened.preparation, title=title)

@@ -9,7 +9,7 @@ import typer
 
 from nsse._support.errors import rule_error
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.models import read
+from nsse.cli.models import NAMES, read
 from nsse.cli.options import Data, Json, KnownLabel, Model, NewOptions
 from nsse.cli.screen import DATA, running, typed
 
@@ -45,7 +45,9 @@ def update(
         words = {**DATA, "X": "DATA", "y": "DATA"}
         with screen.busy(f"{'Forgetting' if forget else 'Learning'} {len(X)} samples"), typed(words):
             (opened.last.forget if forget else opened.last.partial_fit)(X, inputs.y)
-        save(opened.whole, target, metadata=read_header(model).metadata, updatable=True)
+        metadata = dict(read_header(model).metadata or {})
+        metadata.pop(NAMES, None)  # the training samples are others now
+        save(opened.whole, target, metadata=metadata, updatable=True)
         after = set(opened.last.classes_.tolist())
         came, gone = (sorted(map(str, one - other)) for one, other in ((after, before), (before, after)))
         screen.result = {"n_samples": len(X), "n_classes": len(after), "new": came, "gone": gone}

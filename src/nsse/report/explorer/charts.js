@@ -3,6 +3,7 @@
 import { allOf, draw, get, make, paragraph, short } from "./basics.js";
 
 const SIZE = { width: 420, height: 220, left: 52, right: 14, top: 12, bottom: 42 };
+const LETTER = 7; // width of a digit
 
 // Few round numbers between two others; on a logarithmic axis powers of ten, or with their halves.
 function ticks([low, high], count, log) {
@@ -17,7 +18,7 @@ function ticks([low, high], count, log) {
 }
 
 // Axes with few grid lines, and bars, lines and dots of a kind. A dot has a name and may have a label.
-function chart({ title, x, y, labels, lines, bars, dots, key, log, whole }) {
+function chart({ title, x, y, labels, lines, bars, dots, marks, key, log, whole }) {
   const { width, height, left, right, top, bottom } = SIZE, middle = (top + height - bottom) / 2;
   const viewBox = `0 0 ${width} ${height}`, turned = `rotate(-90 12 ${middle})`;
   const share = (v, [low, high], isLog) => {
@@ -46,6 +47,15 @@ function chart({ title, x, y, labels, lines, bars, dots, key, log, whole }) {
     circle.append(draw("title", {}, name));
     const label = { x: toX(cx) - 6, y: Math.max(toY(cy) - 6, top + 16), class: "end" };
     svg.append(circle, draw("text", label, words));
+  }
+  // Counts in one line above the axis, or in two if they would meet.
+  let end = -Infinity, isHigh = false;
+  for (const [at, words] of marks) {
+    const half = 0.5 * LETTER * words.length, middleX = Math.min(toX(at), width - half);
+    isHigh = !isHigh && middleX - half < end;
+    end = middleX + half;
+    svg.append(draw("text", { x: middleX, y: height - bottom - (isHigh ? 17 : 5), class: "count middle" },
+      words));
   }
   const keys = key.map(([kind, name]) => make("span", { class: kind }, name));
   return make("figure", {}, make("h3", {}, title), svg,

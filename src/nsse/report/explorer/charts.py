@@ -2,7 +2,7 @@
 
 A panel is a list of parts. A part is a sentence, a chart, or a list of charts that are side by side. A
 chart has a title, ranges and names of its axes, and bars, lines and dots of a kind. A dot also has a
-name and a label.
+name and a label. Marks are words above the horizontal axis.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from nsse.report.explorer.models import Findings
 BINS = 30
 # Points of a curve in the page. The eye cannot distinguish more.
 CURVE_POINTS = 400
+# Height of the lines of counts below the calibration curve, as a share of the range of probabilities.
+ROOM_FOR_COUNTS = 0.18
 
 
 def panels(findings: Findings, preparation: Preparation) -> dict[str, list[Any]]:
@@ -43,17 +45,19 @@ def _probabilities(findings: Findings) -> list[Any]:
 
 
 def _calibration(curve: tuple[Bin, ...]) -> dict[str, Any]:
-    dots, lines, lowest = [], [], 100.0
+    dots, marks, lines, lowest = [], [], [], 100.0
     for low, high, n, p, share in curve:
         below, above = (100.0 * end for end in wilson_interval(share, n))
         name = f"{n} labels of {_percent(low)} to {_percent(high)}: mean {_percent(p)}"
-        dots.append(["dot", 100.0 * p, 100.0 * share, f"{name}, correct {_percent(share)}", str(n)])
+        dots.append(["dot", 100.0 * p, 100.0 * share, f"{name}, correct {_percent(share)}", ""])
+        marks.append([100.0 * p, str(n)])
         lines.append(["error", [100.0 * p] * 2, [below, above]])
         lowest = min(lowest, 100.0 * p, below)
     axis = [float(np.floor(min(lowest, 90.0) / 10.0) * 10.0), 100.0]
     labels = ["mean probability of the label (%)", "correct labels (%)"]
     lines = [["reference", axis, axis], *lines]
-    return _chart("Calibration", axis, axis, labels, lines=lines, dots=dots)
+    heights = [axis[0] - ROOM_FOR_COUNTS * (100.0 - axis[0]), 100.0]
+    return _chart("Calibration", axis, heights, labels, lines=lines, dots=dots, marks=marks)
 
 
 def _radii(findings: Findings, preparation: Preparation) -> list[Any]:
@@ -139,7 +143,15 @@ def _trace(findings: Findings) -> list[Any]:
 def _chart(
     title: str, x: list[float], y: list[float], labels: list[str], **parts: Any
 ) -> dict[str, Any]:
-    plain = {"lines": [], "bars": [], "dots": [], "key": [], "log": [False, False], "whole": False}
+    plain = {
+        "lines": [],
+        "bars": [],
+        "dots": [],
+        "marks": [],
+        "key": [],
+        "log": [False, False],
+        "whole": False,
+    }
     return {"title": title, "x": x, "y": y, "labels": labels, **plain, **parts}
 
 

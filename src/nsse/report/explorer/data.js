@@ -1,6 +1,6 @@
 // Data: arrays out of text, and the points of training and test samples as one list.
 
-import { allOf } from "./basics.js";
+import { allOf, clipped } from "./basics.js";
 
 const ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 const UNKNOWN = 65535;
@@ -53,6 +53,12 @@ export class Points {
   title(i) {
     const { names } = this.isTest(i) ? this.data.test : this.data.train;
     return names ? names[this.row(i)] : `${this.isTest(i) ? "Test" : "Training"} row ${this.row(i)}`;
+  }
+
+  // Without the folder of its class, for lists.
+  shortTitle(i) {
+    const { names } = this.isTest(i) ? this.data.test : this.data.train;
+    return names ? clipped(names[this.row(i)].split("/").at(-1), 14) : `row ${this.row(i)}`;
   }
 
   className(code) { return this.data.classes[code]; }

@@ -150,7 +150,7 @@ def probability_sentence(findings: Findings) -> str:
     return (
         f"{found} Their log-loss is {findings.calibration.log_loss:.3f} on "
         f"{_count(n, 'test sample')}. In the chart, dots near the dashed line are well calibrated. "
-        "Numbers are counts of samples, and vertical lines are 95 % intervals."
+        "The numbers below are counts of samples, and vertical lines are 95 % intervals."
     )
 
 

@@ -57,6 +57,8 @@ class Samples:
     pictures, train_pictures : sequence of bytes or None, default=None
         JPEG files to show for the samples, and for those that the model was fitted to; None for those
         that have none. Without them, images are shown as far as features are their levels.
+    train_names : sequence of str, default=None
+        Names of the samples that the model was fitted to, in their order.
 
     See Also
     --------
@@ -76,6 +78,7 @@ class Samples:
     names: Sequence[str] | None = None
     pictures: Sequence[bytes | None] | None = None
     train_pictures: Sequence[bytes | None] | None = None
+    train_names: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,7 @@ def find(model: Any, samples: Samples, *, without_radii: str = "") -> Findings:
     place = {label: code for code, label in enumerate([*known, *others])}
     classes, per_sample = tuple(str(label) for label in place), centers_per_sample(core)
     train = _training_points(core, front, not_affine, per_sample, place)
+    train = replace(train, names=_names(samples.train_names, len(train), "train_names"))
     nothing = Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
     class_map = class_map_of(core)
     findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample, class_map)
@@ -408,12 +412,12 @@ def _labels(y: LabelsLike, classes: NDArray[Any], n_samples: int) -> list[Any]:
     return labels
 
 
-def _names(names: Sequence[str] | None, n_samples: int) -> tuple[str, ...] | None:
+def _names(names: Sequence[str] | None, n_samples: int, field: str = "names") -> tuple[str, ...] | None:
     if names is None:
         return None
     if len(names) != n_samples:
         cure = f"Pass {n_samples} names, or None."
         raise rule_error(
-            "samples.names", "hold one name per sample", Described(f"{len(names)} names"), cure
+            f"samples.{field}", "hold one name per sample", Described(f"{len(names)} names"), cure
         )
     return tuple(str(name) for name in names)

@@ -1,7 +1,7 @@
 // Panels: legend, search, the sample in view, and which classes are confused.
 
-import { allOf, clipped, draw, get, grouped, make, makeButton, number, paragraph } from "./basics.js";
-import { percent } from "./basics.js";
+import { allOf, clipped, draw, get, greatest, grouped, make, makeButton } from "./basics.js";
+import { number, paragraph, percent, smallest } from "./basics.js";
 import { pictureCanvas } from "./pictures.js";
 import { KINDS, N_HUES, SHAPES } from "./scatter.js";
 
@@ -9,6 +9,7 @@ const KIND_NAMES = ["Training", "Test", "Misclassified", "Training without label
 const TIP_COLUMNS = 6; // of a sample in the tip at the pointer
 const SMALL_CLASSES = 14;
 const LISTED_PAIRS = 30;
+const CURVE_FROM = 41, CURVE = { width: 320, height: 90 };
 
 // The mark of a class as it is drawn on the stage.
 export function swatch(stage, code) {
@@ -94,6 +95,19 @@ const headOf = (points, i, more) => [...pictureOf(points, i),
 export const tipOf = (points, i) => headOf(points, i, points.cells(i).slice(0, TIP_COLUMNS)
   .map(([name, cell]) => paragraph(`${name}: ${cellText(cell)}`)));
 
+// A sample with many numbers, such as a spectrum, as a curve.
+function curveOf(points, i) {
+  const values = points.numbers(i) ?? [], total = points.data.rows?.n_columns;
+  if (values.length < CURVE_FROM || values.length < total) return [];
+  const [low, high] = [smallest(values), greatest(values)], { width, height } = CURVE;
+  const places = [...values].map((v, k) => [width * k / (values.length - 1),
+    height - 1 - (height - 2) * (v - low) / (high - low || 1)].map((at) => at.toFixed(1)).join(" "));
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "curve", role: "img",
+    "aria-label": `The ${total} numbers of the sample as a curve` });
+  svg.append(draw("path", { d: `M${places.join("L")}` }));
+  return [svg, paragraph(`${total} columns, from ${number(low)} to ${number(high)}.`)];
+}
+
 function cellsTable(points, i) {
   const cells = points.cells(i), total = points.data.rows?.n_columns;
   if (!cells.length) return [];
@@ -106,7 +120,7 @@ function cellsTable(points, i) {
 
 function sampleList(stage, heading, kind, items) {
   const { points } = stage, rows = items.map(({ i, distance }) => {
-    const facts = [`row ${points.row(i)}`, ...(distance === undefined ? [] : [number(distance)])];
+    const facts = [points.shortTitle(i), ...(distance === undefined ? [] : [number(distance)])];
     return make("li", {}, makeButton({ title: points.title(i), onclick: () => stage.select(i) },
       ...pictureOf(points, i), points.className(points.shown[i]),
       ...facts.map((fact) => make("small", {}, fact))));
@@ -139,7 +153,8 @@ export function showSample(stage, i, neighbors) {
   const invitation = "Point at a sample to see it. Click one to find similar training samples.";
   get("sample-body").replaceChildren(...(i < 0 ? [paragraph(invitation)] : [
     make("div", { class: "sample-head" }, ...headOf(points, i, [])), ...whyParts(stage, i),
-    ...similarParts(stage, neighbors, points.predicted[i], points.alike(i)), ...cellsTable(points, i)]));
+    ...similarParts(stage, neighbors, points.predicted[i], points.alike(i)),
+    ...curveOf(points, i), ...cellsTable(points, i)]));
 }
 
 // A matrix of test samples, or a list of pairs where it would be too large.
@@ -179,7 +194,7 @@ function confusionTable(classes, cells, onclick) {
   const heads = make("tr", {}, make("th"), ...classes.map((name) => head("col", name)));
   const small = classes.length > SMALL_CLASSES ? " small" : "";
   const tall = classes.some((name) => name.length > 3) ? " tall" : "";
-  return make("div", { class: `matrix${small}${tall}` },
+  return make("div", { class: `matrix${small}${tall}`, style: `--n: ${classes.length}` },
     make("table", {}, make("thead", {}, heads), make("tbody", {}, ...rows)));
 }
 
