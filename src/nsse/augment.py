@@ -1,9 +1,8 @@
 """Augmentation: more training samples by changes that keep the class of a sample.
 
 - `Images` shifts, rotates, scales and mirrors images, and changes their brightness and illumination.
-  Pixels
-  of rotated and scaled images are interpolated (`scipy.ndimage`). Beyond the border, the nearest pixel
-  of the border is repeated.
+  Pixels of rotated and scaled images are interpolated (``scipy.ndimage``). Beyond the border, the
+  nearest pixel of the border is repeated.
 - `Signals` lets series and spectra begin a little earlier or later.
 - `Noise` adds normal noise.
 - `Copies` contains augmented samples that were made before the fit, for example by a network.

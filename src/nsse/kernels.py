@@ -1,6 +1,6 @@
 """Radial kernels k(u, v) = κ(‖u − v‖²/σ²), and the base class for your own.
 
-A kernel is its profile κ, a function of t = r²/σ² with κ(0) = 1. Everything else follows from it:
+A kernel is its profile κ, a function of t = r²/σ² with κ(0) = 1. Everything else follows from it::
 
     dk/du = 2 κ′(t) (u − v)/σ²,    |h(u) − h(v)| ≤ ‖h‖ √(2 − 2κ(t)) ≤ ‖h‖ √(−2κ′(0)) r/σ
 
@@ -270,7 +270,7 @@ class Kernel(ABC, BaseEstimator):
 
     @property
     def slope(self) -> float:
-        """A bound of the slope |dk/dr|, by default `unit_slope`, because k(·, v) has unit norm."""
+        """A bound of the slope ``|dk/dr|``, by default `unit_slope`, because k(·, v) has unit norm."""
         return self.unit_slope
 
     def fall(self, t: Floats) -> Floats:
@@ -476,7 +476,7 @@ class Gaussian(Kernel):
 
     @property
     def slope(self) -> float:
-        """The largest slope |dk/dr|, √2 e^(−½)/σ (proof of Proposition 1)."""
+        """The largest slope ``|dk/dr|``, √2 e^(−½)/σ (proof of Proposition 1)."""
         return math.sqrt(2.0) * math.exp(-0.5) / self.sigma
 
     def fall(self, t: Floats) -> Floats:
@@ -575,7 +575,7 @@ class Matern32(Kernel):
 
     @property
     def slope(self) -> float:
-        """The largest slope |dk/dr|, √3/(e σ)."""
+        """The largest slope ``|dk/dr|``, √3/(e σ)."""
         return math.sqrt(3.0) / (math.e * self.sigma)
 
 

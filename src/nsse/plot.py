@@ -369,8 +369,7 @@ def embedding(
 
     See Also
     --------
-    nsse.plot.class_map : Draws class probabilities, which separate many classes better in two
-    dimensions.
+    nsse.plot.class_map : Draws class probabilities, which separate many classes better.
 
     Examples
     --------

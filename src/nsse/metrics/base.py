@@ -1,4 +1,4 @@
-"""The base class of metrics ‖components_ (u − v)‖, and how any object of this kind is used.
+"""The base class of metrics ``‖components_ (u − v)‖``, and how any object of this kind is used.
 
 A metric is an estimator whose ``fit(X, y, sample_weight=None)`` sets ``components_``. This is the
 convention of metric-learn and of `sklearn.neighbors.NeighborhoodComponentsAnalysis`, so their estimators
@@ -36,7 +36,7 @@ FLOATS = [np.float64, np.float32]
 
 
 class Metric(TransformerMixin, BaseEstimator, ABC):
-    """Base class of metrics, which measure ‖components_ (u − v)‖.
+    """Base class of metrics, which measure ``‖components_ (u − v)‖``.
 
     A subclass defines ``fit``. Fits, certificates, files, ONNX graphs and explanations then work with
     the metric. The other methods have defaults that are right for every metric, but slower than
