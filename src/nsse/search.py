@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
-from nsse._support.parameters import check_count, check_number
+from nsse._support.parameters import check_components, check_count, check_number
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.base import FLOATS, EmbeddingClassifier
@@ -218,7 +218,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         marker = use_of_unlabeled(base.unlabeled).marker
         rows = Rows.of(Source.of(X), y, sample_weight, base.class_weight, marker)
-        base._check_components(rows.classes)
+        check_components(base.n_components, len(rows.classes))
         samples = Samples.of(rows, groups, int(self.max_samples))
         grid = Grid.of(base, self.grid, self.augment, samples.rows.held())
         self._check_slopes(grid)
