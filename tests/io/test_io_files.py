@@ -23,6 +23,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 import nsse
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import ConformalClassifier, SelectivePredictor, certified_radius
+from nsse.datasets import TableEncoder
 from nsse.io import read_header
 from nsse.maps import KernelMap
 from nsse.pipelines import AffineStep, split_pipeline
@@ -146,6 +147,15 @@ def test_names_of_features_are_kept_and_checked(tmp_path):
         np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
         with pytest.raises(ValueError, match="feature names"):
             loaded.predict(frame[["b", "a", "c", "d"]])
+
+
+def test_tables_of_many_columns_are_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"ENSG{number:011d}" for number in range(20_000)]
+    table = pd.DataFrame(rng.normal(size=(12, len(names))), columns=names)
+    model = make_pipeline(TableEncoder(), SmoothEmbedding()).fit(table, [0, 1, 2] * 4)
+    loaded = again(model, tmp_path)
+    np.testing.assert_allclose(loaded.predict_proba(table), model.predict_proba(table), rtol=1e-8)
 
 
 def test_output_stays_pandas(tmp_path):

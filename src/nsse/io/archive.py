@@ -27,7 +27,8 @@ Place = str | os.PathLike[str]
 Metadata = dict[str, Any] | None
 # Raised whenever another version could not read, or would misread, what `save` writes.
 FORMAT = 4
-HEADER, LARGEST_HEADER = "nsse.json", 2**20
+# A table of genes has tens of thousands of columns, and about a hundred bytes of names and medians each.
+HEADER, LARGEST_HEADER = "nsse.json", 16 * 2**20
 # Bytes that stand before the values of an array, at most.
 ARRAY_HEADER = 10_000
 # Bytes that a file may hold whatever its size, and for each byte of its own; `write` does not deflate
@@ -196,8 +197,9 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     declared = {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()}
     content = json.dumps({**header, "arrays": declared}, allow_nan=False).encode()
     if len(content) > LARGEST_HEADER:
-        rule, got = "have names and metadata of at most a mebibyte", Described(f"{len(content)} bytes")
-        raise rule_error("model", rule, got, "Shorten names of classes, or `metadata`.")
+        rule = f"have names and metadata of at most {LARGEST_HEADER // 2**20} MiB"
+        cure = "Shorten the names of columns and classes, or `metadata`."
+        raise rule_error("model", rule, Described(f"{len(content)} bytes"), cure)
     for method in (ZIP_DEFLATED, ZIP_STORED):
         with ZipFile(path, "w", method, compresslevel=LEVEL) as archive:
             archive.writestr(HEADER, content)
