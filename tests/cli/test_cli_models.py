@@ -370,6 +370,18 @@ def test_info_reads_the_header_alone(fitted, monkeypatch):
     assert "setosa, versicolor, virginica" in shown
 
 
+def test_info_cuts_long_lists_short(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="data frames come from pandas")
+    table = pandas.DataFrame(np.random.default_rng(0).normal(size=(20, 30))).add_prefix("gene_")
+    table["label"] = ["a", "b"] * 10
+    table.to_csv(tmp_path / "genes.csv", index=False)
+    run("fit", tmp_path / "genes.csv", "--label", "label", "--out", tmp_path / "m.nsse")
+    shown = " ".join(run("info", tmp_path / "m.nsse").stdout.split())
+    assert "gene_11, … (18 more)]" in shown
+    assert "… (18 more))" in shown  # medians
+    assert "gene_12" not in shown
+
+
 def test_export_writes_a_graph_that_agrees(iris, fitted, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
     _, _, _, X_new, _ = iris

@@ -9,7 +9,7 @@ from nsse.cli.models import NAMES
 from nsse.cli.options import Json, Model
 from nsse.cli.screen import MODEL, running, typed
 
-SHOWN = 12  # classes or columns in a line
+SHOWN = 12  # classes, columns or settings in a line
 HIDDEN = ("pictures", NAMES)  # entries of the metadata that are too long to show
 
 
@@ -59,9 +59,12 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _assigned(fields: dict[str, Any]) -> str:
     parts = {name: _shown(value) for name, value in fields.items()}
-    return ", ".join(
-        f"{name}={text}" for name, text in parts.items() if text not in ("None", "", "[]", "()")
-    )
+    return ", ".join(_settings(parts))
+
+
+def _settings(parts: dict[str, str]) -> list[str]:
+    """Return the settings that are not empty."""
+    return [f"{name}={text}" for name, text in parts.items() if text not in ("None", "", "[]", "()")]
 
 
 def _shown(value: Any) -> str:
@@ -69,10 +72,14 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        return f"({_assigned(value)})"
+        return f"({_cut(_settings({name: _shown(part) for name, part in value.items()}))})"
     return f"[{_first(value)}]" if isinstance(value, list) else str(value)
 
 
 def _first(values: list[Any]) -> str:
-    more = f", … ({len(values) - SHOWN} more)" if len(values) > SHOWN else ""
-    return ", ".join(map(_shown, values[:SHOWN])) + more
+    return _cut([_shown(value) for value in values])
+
+
+def _cut(texts: list[str]) -> str:
+    more = f", … ({len(texts) - SHOWN} more)" if len(texts) > SHOWN else ""
+    return ", ".join(texts[:SHOWN]) + more
