@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from dataclasses import FrozenInstanceError
 
@@ -422,3 +423,13 @@ def test_a_preparation_is_read_and_written_as_before(told, words):
     assert str(preparation) == words
     with pytest.raises(FrozenInstanceError):
         preparation.kind = "sound"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names need POSIX")
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.npz"])
+def test_a_pipe_is_refused_with_its_cure(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="Copy a device or a pipe to a file first"):
+        load_inputs(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="Check its spelling"):
+        load_inputs(tmp_path / f"no-{name}")

@@ -143,11 +143,18 @@ class _Writing:
     separator: str
 
 
+def require_file(path: Path) -> None:
+    """Raise an error for a path that is no file. A pipe or a device may never end."""
+    if not path.is_file():
+        is_stream = path.exists() and not path.is_dir()
+        cure = "Copy a device or a pipe to a file first." if is_stream else "Check its spelling."
+        raise FileNotFoundError(rule_message("path", "name a file that exists", str(path), cure))
+
+
 def read_table(path: Path) -> Table:
     """Read a CSV, TSV or Parquet file."""
     polars = import_polars()
-    if not path.is_file():
-        raise FileNotFoundError(rule_message("path", "name a file that exists", str(path), "Check it."))
+    require_file(path)
     if path.stat().st_size == 0:
         raise no_table(path, "empty")
     writing = None
@@ -297,8 +304,7 @@ def read_arrays(
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Every array of a file by its name; that of an .npy file has none."""
-    if not path.is_file():
-        raise FileNotFoundError(rule_message("path", "name a file that exists", str(path), "Check it."))
+    require_file(path)
     try:
         # Opened here, for NumPy leaves a file open whose end is missing.
         with path.open("rb") as stream:
