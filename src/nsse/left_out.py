@@ -306,7 +306,8 @@ class Neighbors:
     """Labeled rows in the embedding, among which the nearest one decides.
 
     If equal rows have different classes, the class with the largest weight decides. ``rows`` are the
-    positions of the labeled rows among all rows, ascending.
+    positions of the labeled rows among all rows, ascending, and ``per_sample`` of them belong to one
+    sample.
     """
 
     embedding: Floats
@@ -314,6 +315,7 @@ class Neighbors:
     places: Ints
     weights: Floats
     rows: Ints
+    per_sample: int = 1
 
     def scores(self, classes: NDArray[Any]) -> Scores:
         """Return the decision. Rows that do not decide are used only if their class has no others."""
@@ -329,34 +331,41 @@ class Neighbors:
     @property
     def decisive(self) -> NDArray[np.bool_]:
         """Return which rows decide, one class for every place."""
-        order = np.lexsort([self.codes, -self.weights, self.places])
+        pairs = self.places * (int(self.codes.max()) + 1) + self.codes
+        _, group = np.unique(pairs, return_inverse=True)
+        weights = np.bincount(group, self.weights)[group]  # of equal rows of a class together
+        order = np.lexsort([self.codes, -weights, self.places])
         best = order[np.unique(self.places[order], return_index=True)[1]]
         winner = np.full(int(self.places.max()) + 1, -1)
         winner[self.places[best]] = self.codes[best]
         return np.asarray(winner[self.places] == self.codes)
 
     def left_out(self, F: Floats, rows: Ints, removed: Floats) -> Floats:
-        """Return −‖f − y‖² to the nearest row y of every class, for some rows that are left out.
+        """Return −‖f − y‖² to the nearest row y of every class, for some samples that are left out.
 
-        ``F`` are their positions by the model without them, and ``removed`` the weights that they lose.
+        ``F`` are their positions by the model without them, ``rows`` their first rows, and ``removed``
+        the weights that each of their rows loses.
         """
         n_classes, order = int(self.codes.max()) + 1, np.argsort(self.codes, kind="stable")
-        D2 = squared_distances(F, self.embedding)
-        others = np.where(self.decisive, 0.0, np.inf)
-        for i, row in enumerate(np.searchsorted(self.rows, rows)):
-            together = np.flatnonzero(self.places == self.places[row])
-            rest = self._winner(together, self.codes[row], removed[i])
-            near = D2[i, together]
-            D2[i] += others
-            D2[i, together] = np.where(self.codes[together] == rest, near, np.inf)
+        by_place = np.argsort(self.places, kind="stable")
+        ordered = self.places[by_place]
+        near = squared_distances(F, self.embedding)
+        D2 = near + np.where(self.decisive, 0.0, np.inf)
+        for i, first in enumerate(np.searchsorted(self.rows, rows)):
+            own = np.arange(first, first + self.per_sample)
+            for place in np.unique(self.places[own]):
+                ends = np.searchsorted(ordered, [place, place + 1])
+                together = by_place[slice(*ends)]
+                lost = removed[i] * np.isin(together, own).sum()
+                rest = self._winner(together, self.codes[first], lost)
+                D2[i, together] = np.where(self.codes[together] == rest, near[i, together], np.inf)
         starts = np.searchsorted(self.codes[order], np.arange(n_classes))
         return np.asarray(-np.minimum.reduceat(D2[:, order], starts, axis=1))
 
-    def _winner(self, together: Ints, code: int, removed: float) -> int:
+    def _winner(self, together: Ints, code: int, lost: float) -> int:
         """Return the class that decides at a place without one sample, −1 if nothing is left."""
-        weights = np.zeros(int(self.codes.max()) + 1)
-        weights[self.codes[together]] = self.weights[together]
-        rest = weights[code] - removed
+        weights = np.bincount(self.codes[together], self.weights[together], int(self.codes.max()) + 1)
+        rest = weights[code] - lost
         weights[code] = rest if rest > 1e-9 * weights[code] else 0.0
         return int(weights.argmax()) if weights.any() else -1
 

@@ -166,6 +166,8 @@ def learned(
     """
     rng, wanted = np.random.default_rng(settings.seed), settings.centers
     rows = given.augmented(settings.augment)
+    if settings.decision == "nearest":
+        rows = rows.placed()
     if settings.standardize:
         front = standardizing(given)
         rows, wanted = rows.through(front), mapped_centers(wanted, front)
@@ -247,7 +249,8 @@ def neighbors_of(near: Rows, f: KernelMap, ridge: Ridge, V: Floats) -> Neighbors
         embedding = near.source.apply(behind)[own]
     else:
         embedding = (ridge.fitted @ V)[own]
-    return Neighbors(embedding, near.codes[own], near.places[own], near.weights[own], own)
+    places, weights = near.places[own], near.weights[own]
+    return Neighbors(embedding, near.codes[own], places, weights, own, near.per_sample)
 
 
 def left_out(given: Rows, model: Model, settings: Settings) -> LeftOut:

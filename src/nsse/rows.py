@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nsse._support.errors import Described, listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
-from nsse.equal_rows import equal_rows
+from nsse.equal_rows import equal_rows, row_hashes
 from nsse.labels import checked_weights, class_factors, encoded, present_classes
 from nsse.sources import MappedSource, Source
 
@@ -43,7 +43,8 @@ class Rows:
     counts : ndarray of shape (n_rows,)
         Number of these samples, which is the sum of their `sample_weight`. Class weights do not count.
     places : ndarray of shape (n_rows,)
-        The same number for equal rows, which differ in their classes.
+        The same number for equal rows, which differ in their classes. Augmented copies have the number
+        of their sample, until `placed` compares them.
     keys : ndarray of shape (n_rows,)
         Hashes that order the rows independently of the order in which they came.
     given : ndarray of shape (n_samples,)
@@ -147,6 +148,20 @@ class Rows:
         source = MappedSource(self.source, expand, self.source.n_features, False, factor)
         by_row: dict[str, Any] = {name: np.repeat(getattr(self, name), factor) for name in BY_ROW}
         return replace(self, source=source, per_sample=factor, **by_row)
+
+    def placed(self) -> Rows:
+        """Return these rows with one place for all equal rows, augmented copies included."""
+        if self.per_sample == 1:
+            return self
+        places = np.arange(len(self))
+        _, group, sizes = np.unique(
+            self.source.apply(row_hashes), return_inverse=True, return_counts=True
+        )
+        several = np.flatnonzero(sizes[group] > 1)
+        if len(several):  # no others need to be in memory
+            rows = Source.of(self.source.take(several))
+            places[several] = several[equal_rows(rows, np.ones(len(several), dtype=bool))[0]]
+        return replace(self, places=places)
 
     def select(self, positions: Ints) -> Rows:
         """Some of the rows, by ascending position, in memory."""

@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 from nsse import SmoothEmbedding
+from nsse.augment import Signals
 
 RNG = np.random.default_rng(0)
 
@@ -146,3 +147,16 @@ def test_labels_of_mixed_types_are_refused(names):
     for model in (SmoothEmbedding(), NSSE(), LFDA()):
         with pytest.raises(ValueError, match="`y` must hold labels of one type"):
             model.fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_augmented_samples_that_equal_other_samples_have_one_label(seed):
+    rng = np.random.default_rng(seed)
+    X, y = 2.0 * rng.integers(2, size=(60, 5)), rng.integers(3, size=60)
+    model = SmoothEmbedding(decision="nearest", augment=Signals(shift=1)).fit(X, y)
+    order = rng.permutation(60)
+    permuted = SmoothEmbedding(decision="nearest", augment=Signals(shift=1)).fit(X[order], y[order])
+    assert permuted.leave_one_out_score_ == pytest.approx(model.leave_one_out_score_, abs=1e-9)
+    labels = model.predict(X)
+    assert labels.tolist() == [model.predict(row[np.newaxis])[0] for row in X]
+    assert labels.tolist() == permuted.predict(X).tolist()
