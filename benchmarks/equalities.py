@@ -6,7 +6,8 @@ equal:
 
 - copies: a weight of w, and w copies of the sample, by `fit` and by `partial_fit`;
 - sparse, blocks, Dask, memory map: the same rows from another source;
-- permutation: the same rows in another order.
+- permutation: the same rows in another order;
+- file: the same model, saved and loaded.
 
 Scores and probabilities must agree to 1e-6, and labels must agree where the two largest probabilities
 differ by more than that. The leave-one-out score must agree, too. The table contains the comparisons,
@@ -35,8 +36,10 @@ from dask import array as dask_array
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
+import nsse
 from common import text_table
 from nsse import SmoothEmbedding
+from nsse.augment import Signals
 
 TOLERANCE = 1e-6
 LEAST_SCALE = 1e-6  # of scores: those of rows that have every label are all zero up to rounding
@@ -102,6 +105,9 @@ def parameters(n_samples: int, classes: Any, rng: np.random.Generator) -> dict[s
         "centers": centers,
         "class_weight": [None, None, "balanced", weights][rng.integers(4)],
         "n_components": [None, 1][rng.integers(2)],
+        "kernel": str(rng.choice(["gaussian", "gaussian", "exponential", "matern32"])),
+        "standardize": bool(rng.random() < 0.3),
+        "augment": [None, None, None, Signals(shift=1)][rng.integers(4)],
     }
 
 
@@ -140,6 +146,11 @@ def pairs(
     def whole() -> SmoothEmbedding:
         return model().fit(X, y, weights)
 
+    def reloaded() -> Any:
+        nsse.save(whole(), folder / "model.nsse")
+        return nsse.load(folder / "model.nsse")
+
+    yield "file", lambda: (whole(), reloaded())
     centers = options["centers"]
     is_drawn, is_given = isinstance(centers, int), isinstance(centers, np.ndarray)
     copies = np.concatenate([np.arange(len(y)), rng.permutation(repeated(weights - 1))])
@@ -159,7 +170,7 @@ def pairs(
                 begun().partial_fit(X[later], y[later]),
             ),
         )
-    if options["metric"] is None and not is_drawn:
+    if options["metric"] is None and not is_drawn and options["augment"] is None:
         yield "sparse", lambda: (whole(), model().fit(sparse.csr_array(X), y, weights))
     yield "blocks", lambda: (whole(), model().fit_blocks(blocks_of(X, y, rng), weights))
     lazy = dask_array.from_array(X, chunks=(int(rng.integers(5, len(y))), X.shape[1]))
@@ -195,7 +206,8 @@ def compared(seed: int) -> dict[str, Any]:
             found[kind] = difference(one, other, X_new)
             found[f"{kind}, left out"] = abs(one.leave_one_out_score_ - other.leave_one_out_score_)
     centers = options["centers"]
-    told = options | {"centers": f"{len(centers)} rows" if isinstance(centers, np.ndarray) else centers}
+    shown = f"{len(centers)} rows" if isinstance(centers, np.ndarray) else centers
+    told = options | {"centers": shown, "augment": str(options["augment"])}
     shape = {"samples": len(y), "features": X.shape[1], "dtype": str(X.dtype)}
     return {"seed": seed, "data": name} | shape | {"parameters": told, "differences": found}
 
