@@ -154,7 +154,7 @@ class Page:
         return ActionChains(self.driver, duration=0)
 
     def picture(self, selector):
-        """Grey levels of a picture that the page shows."""
+        """Gray levels of a picture that the page shows."""
         width, height, flat = self.js(
             "const c = arguments[0]; return [c.width, c.height, Array.from(c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data)]",

@@ -184,8 +184,8 @@ def test_what_goes_in_is_checked_before_anything_is_written(copy):
     (copy / "train" / "down" / "3.jpg").write_bytes(b"\xff\xd8\xff broken")
     cases = [
         (fit, "3.jpg"),
-        ((*fit, "--size", "9x9"), "`--encoder` must come without --size, --color and --grey."),
-        ((*fit, "--grey"), "`--encoder` must come without --size, --color and --grey."),
+        ((*fit, "--size", "9x9"), "`--encoder` must come without --size, --color and --gray."),
+        ((*fit, "--gray"), "`--encoder` must come without --size, --color and --gray."),
         ((*fit[:3], copy / "no.onnx", *fit[4:]), "`--encoder` must name the ONNX file of a network."),
         ((*fit[:3], copy / "m.nsse", *fit[4:]), "`--encoder` must name an ONNX graph"),
     ]

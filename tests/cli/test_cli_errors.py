@@ -80,12 +80,12 @@ def test_new_rows_that_do_not_fit_the_model(command, model, tmp_path):
 
 @pytest.fixture
 def photos(tmp_path):
-    """Grey, colour and 16-bit images of different sizes."""
+    """Gray, colour and 16-bit images of different sizes."""
     rng = np.random.default_rng(0)
     for name in ("cat", "dog"):
         folder = tmp_path / "photos" / name
         folder.mkdir(parents=True)
-        Image.fromarray(rng.integers(1, 255, (9, 7)).astype(np.uint8)).save(folder / "grey.png")
+        Image.fromarray(rng.integers(1, 255, (9, 7)).astype(np.uint8)).save(folder / "gray.png")
         Image.fromarray(rng.integers(1, 255, (30, 40, 3)).astype(np.uint8)).save(folder / "color.jpg")
         Image.fromarray(rng.integers(1, 65535, (16, 16)).astype(np.uint16)).save(folder / "deep.png")
     return tmp_path / "photos"
@@ -98,7 +98,7 @@ def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, t
     assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
     kept = out.read_bytes()
     assert "differ in size" in fails("fit", photos, "--out", out, "--size", "original")
-    whole = (photos / "dog" / "grey.png").read_bytes()
+    whole = (photos / "dog" / "gray.png").read_bytes()
     for broken in (b"", b"no image", whole[: len(whole) // 2]):
         (photos / "dog" / "broken.png").write_bytes(broken)
         for command in (("fit", photos), ("predict", out, photos), ("evaluate", out, photos)):

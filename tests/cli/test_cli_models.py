@@ -323,7 +323,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path):
 def test_images_go_all_the_way(photos, tmp_path):
     path = tmp_path / "m.nsse"
     result = run("fit", photos / "train", "--out", path, "--size", "12x10", "--raw")
-    assert "30 images in 3 classes, 12 x 10 grey levels." in result.stdout
+    assert "30 images in 3 classes, 12 x 10 gray levels." in result.stdout
     data = load_inputs(photos / "train", size=(12, 10), unit_norm=False)
     new = load_inputs(photos / "test", size=(12, 10), unit_norm=False)
     model = SmoothEmbedding().fit(data.X, data.y)
@@ -407,7 +407,7 @@ def test_datasets_lists_and_writes(tmp_path, monkeypatch):
     train, test = (load_inputs(out / part, size=None, unit_norm=False) for part in ("train", "test"))
     written = np.vstack([train.X, test.X])
     distances = NearestNeighbors(n_neighbors=1).fit(written).kneighbors(load_dataset("digits").X)[0]
-    assert distances.max() < 8 * 0.5 / 255  # every digit is there, to half a grey level per pixel
+    assert distances.max() < 8 * 0.5 / 255  # every digit is there, to half a gray level per pixel
     assert "name a new folder" in run("datasets", "digits", "--out", out, code=2).stderr
     too_many = run("datasets", "digits", "--out", tmp_path / "more", "--train", 500, code=2)
     assert "`--train` must be smaller" in too_many.stderr

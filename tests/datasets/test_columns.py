@@ -269,7 +269,7 @@ def test_the_shape_of_images_tells_their_channels(color):
     n_features = 60 if color else 20
     preparation = check_preparation(told, n_features)
     assert preparation.image_shape == ((4, 5, 3) if color else (4, 5))
-    assert str(preparation) == ("4 x 5 pixels in color" if color else "4 x 5 grey levels")
+    assert str(preparation) == ("4 x 5 pixels in color" if color else "4 x 5 gray levels")
     assert preparation["color"] == bool(color)
     with pytest.raises(ValueError, match="`metadata` must say"):
         check_preparation(told, 80 - n_features)

@@ -107,7 +107,7 @@ def fei_file(home: Path, subject: int, number: int) -> Path:
 
 
 def write_shade(path: Path, label: int, number: int) -> None:
-    """A color JPEG of two halves, grey levels 4 x label and 6 x number."""
+    """A color JPEG of two halves, gray levels 4 x label and 6 x number."""
     path.parent.mkdir(parents=True, exist_ok=True)
     halves = np.full((16, 32, 3), 4 * label, dtype=np.uint8)
     halves[:, 16:] = 6 * number
@@ -194,7 +194,7 @@ def test_pillow_agrees_where_the_ratio_is_whole() -> None:
     np.testing.assert_allclose(area_average(image.astype(float), (25, 25)), box, atol=1e-6)
 
 
-# Grey levels of single files.
+# Gray levels of single files.
 
 
 def saved(tmp_path: Path, array: np.ndarray, name: str = "image.png") -> Path:
@@ -227,7 +227,7 @@ def test_color_becomes_luminance_without_rounding(tmp_path: Path) -> None:
 
 def test_levels_without_an_agreed_white_are_refused(tmp_path: Path) -> None:
     deep = saved(tmp_path, np.array([[0, 70000]], dtype=np.int32), "deep.tif")
-    with pytest.raises(OSError, match=r"deep\.tif' \(grey levels outside 0\.\.65535\)"):
+    with pytest.raises(OSError, match=r"deep\.tif' \(gray levels outside 0\.\.65535\)"):
         read_levels(deep)
     real = saved(tmp_path, np.array([[0.5]], dtype=np.float32), "real.tif")
     with pytest.raises(OSError, match=r"real\.tif' \(mode F has no agreed white level\)"):

@@ -120,11 +120,11 @@ def test_pictures_in_memory_are_those_of_files(network, tmp_path):
 
 def test_every_kind_of_picture(network, tmp_path):
     rng = np.random.default_rng(0)
-    grey = rng.integers(0, 256, (24, 24)).astype(np.uint8)
-    plain = Image.fromarray(grey)
+    gray = rng.integers(0, 256, (24, 24)).astype(np.uint8)
+    plain = Image.fromarray(gray)
     kinds = {
-        "grey.png": plain,
-        "deep.png": Image.fromarray(257 * grey.astype(np.uint16)),
+        "gray.png": plain,
+        "deep.png": Image.fromarray(257 * gray.astype(np.uint16)),
         "inks.tif": plain.convert("RGB").convert("CMYK"),
         "clear.png": plain.convert("RGBA"),
         "palette.gif": plain.convert("P"),

@@ -37,8 +37,8 @@ def zoo(tmp_path: Path) -> Path:
     for name in ("cat", "ape", "bee"):
         (folder / name).mkdir(parents=True)
         for number in range(3):
-            grey = rng.integers(1, 256, (10 + number, 12), dtype=np.uint8)
-            Image.fromarray(grey).save(folder / name / f"{number}.png")
+            gray = rng.integers(1, 256, (10 + number, 12), dtype=np.uint8)
+            Image.fromarray(gray).save(folder / name / f"{number}.png")
     color = rng.integers(0, 256, (8, 9, 3), dtype=np.uint8)
     Image.fromarray(color).save(folder / "ape" / "1.png")
     deep = rng.integers(0, 65536, (7, 5)).astype(np.uint16)
@@ -68,8 +68,8 @@ def test_every_image_is_averaged_from_its_own_size_and_depth(zoo: Path) -> None:
         (8, "cat/2", 255),
     ):
         pixels = np.asarray(Image.open(zoo / f"{name}.png"), dtype=float) / white
-        grey = pixels @ weights if pixels.ndim == 3 else pixels
-        np.testing.assert_allclose(data.X[row], area_average(grey, (4, 3)).ravel(), atol=1e-6)
+        gray = pixels @ weights if pixels.ndim == 3 else pixels
+        np.testing.assert_allclose(data.X[row], area_average(gray, (4, 3)).ravel(), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -197,14 +197,14 @@ def test_color_is_kept_on_request(zoo: Path) -> None:
     pixels = np.asarray(Image.open(zoo / "ape" / "1.png"), dtype=float) / 255
     expected = np.stack([area_average(pixels[:, :, c], (4, 3)) for c in range(3)], axis=2)
     np.testing.assert_allclose(data.X[1].reshape(4, 3, 3), expected, atol=1e-14)
-    # Averaging is linear: grey of the means is the mean of grey. Grey images have three equal channels.
-    grey = load_image_folder(zoo, size=(4, 3))
+    # Averaging is linear: gray of the means is the mean of gray. Gray images have three equal channels.
+    gray = load_image_folder(zoo, size=(4, 3))
     weights = np.array([0.299, 0.587, 0.114])
-    np.testing.assert_allclose(data.X.reshape(9, 12, 3) @ weights, grey.X, atol=1e-6)
+    np.testing.assert_allclose(data.X.reshape(9, 12, 3) @ weights, gray.X, atol=1e-6)
     others = [0, 2, 3, 4, 5, 6, 7, 8]
     channels = data.X[others].reshape(8, 12, 3)
     np.testing.assert_allclose(channels, np.repeat(channels[:, :, :1], 3, axis=2), atol=0)
-    np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, grey.X)  # each its own cache
+    np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, gray.X)  # each its own cache
 
 
 @pytest.mark.parametrize("color", [False, True])

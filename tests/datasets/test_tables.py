@@ -410,8 +410,8 @@ IMAGES = {"kind": "images", "size": [2, 2], "unit_norm": True, "color": False}
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (IMAGES, "2 x 2 grey levels, unit norm"),
-        ({**IMAGES, "unit_norm": False}, "2 x 2 grey levels"),
+        (IMAGES, "2 x 2 gray levels, unit norm"),
+        ({**IMAGES, "unit_norm": False}, "2 x 2 gray levels"),
         ({"kind": "table", "columns": list("abcd"), "label": "e", "ignored": ["f"]}, "4 columns"),
         ({"kind": "array", "n_features": 4}, "4 features"),
     ],

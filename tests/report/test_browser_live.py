@@ -228,7 +228,7 @@ def test_a_pipeline_with_an_encoder_of_tables_has_a_report(browser, tmp_path):
     assert page.complaints() == []
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["grey", "color"])
+@pytest.fixture(scope="module", params=[False, True], ids=["gray", "color"])
 def pictures_page(request, browser, tmp_path_factory):
     """A report on pictures of 12 × 10 pixels with norm 1: whether in colour, model, path, samples."""
     rng = np.random.default_rng(3)

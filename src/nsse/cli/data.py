@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SIDES = (25, 16, 40)  # of pictures: the usual one, and others
-SAME_CHANNELS = 0.05  # levels by which the channels of a grey JPEG may differ
+SAME_CHANNELS = 0.05  # levels by which the channels of a gray JPEG may differ
 MOST = 200  # pictures that are looked at: a choice must not take long
 
 
@@ -57,10 +57,10 @@ def read_labeled(
 
 def _check_encoder_alone(images: ImageOptions) -> None:
     """Refuse options that an encoder decides."""
-    names = {True: "--color", False: "--grey", None: None}
+    names = {True: "--color", False: "--gray", None: None}
     other = images.size or names[images.color]
     if other is not None:
-        rule = "come without --size, --color and --grey"
+        rule = "come without --size, --color and --gray"
         raise rule_error("encoder", rule, Described(other), "Leave it out.")
 
 
@@ -136,7 +136,7 @@ def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tup
         return *ways[0], ""
     rights = [right_when_left_out(SmoothEmbedding(), X, y) for X in _levels(images, ways)]
     best = ways[chosen(rights).place]
-    compared = ["color and grey"] * (len(colors) > 1)
+    compared = ["color and gray"] * (len(colors) > 1)
     compared += [f"sides of {', '.join(map(str, sides))}"] * (len(sides) > 1)
     return *best, f"Compared {' and '.join(compared)} on {len(y)} images, left out one by one."
 

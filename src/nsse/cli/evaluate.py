@@ -126,10 +126,10 @@ def _share(confusion: Confusion, i: int) -> str:
 
 
 def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
-    """Tell how good the probabilities are, and how often labels of each probability are right."""
+    """Show the log-loss, and how often labels with a given probability are correct."""
     import numpy as np
 
-    from nsse.certificates.reliability import EDGES, log_loss, reliability_curve
+    from nsse.certificates.reliability import EDGES, log_loss, reliability_curve, wilson_interval
 
     P = opened.model.predict_proba(inputs.X)
     codes = np.searchsorted(opened.last.classes_, np.asarray(inputs.y))
@@ -139,11 +139,17 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
         {"from": low, "to": high, "n_samples": n, "probability": mean, "right": right}
         for low, high, n, mean, right in curve
     ]
-    screen.say(f"Log-loss {screen.result['log_loss']:.3f}; how often labels of a probability are right:")
-    numbers = ("probability", "samples", "mean", "right")
+    screen.say(f"Log-loss {screen.result['log_loss']:.3f}. Calibration, with 95 % intervals:")
+    numbers = ("probability", "samples", "mean", "correct", "interval")
     table = plain_table(*numbers, right=numbers)
     for low, high, n, mean, right in curve:
-        table.add_row(f"{low:g} to {high:g}", str(n), f"{100 * mean:.1f} %", f"{100 * right:.1f} %")
+        below, above = wilson_interval(right, n)
+        shares = (
+            f"{100 * mean:.1f} %",
+            f"{100 * right:.1f} %",
+            f"{100 * below:.0f}–{100 * above:.0f} %",
+        )
+        table.add_row(f"{low:g} to {high:g}", str(n), *shares)
     screen.show(table)
 
 
@@ -162,4 +168,4 @@ def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -
     parts = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
     kind = opened.preparation.get("kind")
     where = " in feature space" if kind == "encoded" else ""
-    screen.say(f"Error where the smallest certified radii{where} are refused: {', '.join(parts)}.")
+    screen.say(f"Error if the smallest certified radii{where} are rejected: {', '.join(parts)}.")

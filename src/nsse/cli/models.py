@@ -45,7 +45,7 @@ class Opened:
             return f"in feature space ({self.preparation}), not on pixels"
         if not isinstance(self.preparation, ImagePreparation):
             return "on the columns as they are"
-        levels = "levels of red, green and blue" if self.preparation.color else "grey levels"
+        levels = "levels of red, green and blue" if self.preparation.color else "gray levels"
         return "on images of norm 1" if self.preparation.unit_norm else f"in {levels} from 0 to 1"
 
 

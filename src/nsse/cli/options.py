@@ -113,7 +113,7 @@ class ImageOptions:
         bool, _of_images("--unit-norm/--raw", help="Divide every image by its norm, or do not.")
     ] = True
     color: Annotated[
-        bool | None, _of_images("--color/--grey", help="Keep the color of images, or do not.")
+        bool | None, _of_images("--color/--gray", help="Keep the color of images, or do not.")
     ] = None
     skip_broken: SkipBroken = False
 

@@ -5,7 +5,7 @@
 the order of their imports:
 
 - ``_store``: what was computed from the content of a file, stored on disk;
-- ``_images``: an image file -> grey or color levels in [0, 1], upright; area averaging, thumbnails;
+- ``_images``: an image file -> gray or color levels in [0, 1], upright; area averaging, thumbnails;
 - ``_files``: CSV and Parquet tables, NumPy's files;
 - ``_table_encoder``: columns of a table -> features;
 - ``_preparation``: how samples were prepared, as a value that is stored in a model file;

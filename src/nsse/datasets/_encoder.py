@@ -79,7 +79,7 @@ class Encoder(TransformerMixin, BaseEstimator):
     channels : {"RGB", "BGR"}, default=None
         The order of the channels. None is RGB.
     resize : {"squash", "crop", "pad"}, default=None
-        The whole image squeezed to the size of the network, its middle, or the whole image with grey
+        The whole image squeezed to the size of the network, its middle, or the whole image with gray
         margins. None is squash.
     norm : {"hellinger", "l2", "none"}, default=None
         Signed square roots of the features, scaled to norm 1, the features scaled to norm 1, or the
@@ -405,8 +405,8 @@ _MAKE_ROWS = """rows (float[{sides}] result) => ({out}[n, m] features) {{
 _CHANNELS_FIRST = "Transpose <perm = [0, 3, 1, 2]>"
 # Of tokens the first one, of a feature map its mean.
 _ROWS = {3: "Gather <axis = 1> (places, first)", 4: "GlobalAveragePool (places)"}
-# From red, green and blue to the channels of a network. The weights of grey are those of ITU-R 601.
-_WEIGHTS = {"RGB": np.eye(3), "BGR": np.eye(3)[::-1], "grey": np.array([[0.299], [0.587], [0.114]])}
+# From red, green and blue to the channels of a network. The weights of gray are those of ITU-R 601.
+_WEIGHTS = {"RGB": np.eye(3), "BGR": np.eye(3)[::-1], "gray": np.array([[0.299], [0.587], [0.114]])}
 
 
 def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any:
@@ -470,7 +470,7 @@ def _preparation(network_input: Any, is_last: bool, settings: Mapping[str, Any])
         height=height,
         width=width,
         out=f"{TYPES[kind]}[{', '.join(map(str, out))}]",
-        weights=_WEIGHTS["grey" if n_channels == 1 else settings["channels"]].ravel().tolist(),
+        weights=_WEIGHTS["gray" if n_channels == 1 else settings["channels"]].ravel().tolist(),
         mean=mean.tolist(),
         std=std.tolist(),
         turn="Identity" if is_last else _CHANNELS_FIRST,

@@ -1,10 +1,10 @@
-"""From image files to grey or color levels: reading, area averaging and Euclidean norms.
+"""From image files to gray or color levels: reading, area averaging and Euclidean norms.
 
 Images are read upright, as every viewer shows them: a camera that was turned says so in EXIF.
 
 The averaging is ours and not Pillow's ``BOX`` filter, which is area averaging only where the ratio
 of the sizes is a whole number: elsewhere it gives a pixel to an output cell wholly or not at all,
-by its centre (at 128 -> 25 a pixel of COIL-20 is then off by up to 12 % of the grey scale).
+by its centre (at 128 -> 25 a pixel of COIL-20 is then off by up to 12 % of the gray scale).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def checked_size(size: Any) -> Size:
 
 
 class Levels(Reading):
-    """Levels in [0, 1], grey, or red, green and blue on a third axis; averaged to a size, if any."""
+    """Levels in [0, 1], gray, or red, green and blue on a third axis; averaged to a size, if any."""
 
     def __init__(self, size: Size, color: bool = False) -> None:
         self.size, self.color = checked_size(size), color
@@ -117,7 +117,7 @@ class Levels(Reading):
 
     def picture(self, image: Image) -> Floats:
         """The levels of an image."""
-        levels = _color_levels(image) if self.color else _grey_levels(image)
+        levels = _color_levels(image) if self.color else _gray_levels(image)
         return levels if self.size is None else area_average(levels, self.size)
 
 
@@ -210,7 +210,7 @@ def read_each(
 
 
 def read_levels(path: Path, unusable: Unusable = unreadable, *, color: bool = False) -> Floats:
-    """Read one image file upright: levels in [0, 1], grey, or red, green and blue on a third axis."""
+    """Read one image file upright: levels in [0, 1], gray, or red, green and blue on a third axis."""
     return read_picture(path, Levels(None, color).picture, unusable)
 
 
@@ -260,20 +260,20 @@ def upright(image: Image) -> Image:
     return turned.convert("RGB") if turned.mode == "CMYK" else turned
 
 
-def _grey_levels(image: Image) -> Floats:
+def _gray_levels(image: Image) -> Floats:
     """Color is weighted as in ITU-R 601."""
     white = _white(image)
-    # "F" keeps fractions of a grey level, which "L" rounds away, and all sixteen bits.
-    grey = np.asarray(image.convert("F"), dtype=np.float64) / white
-    if grey.min() < 0.0 or grey.max() > 1.0:
-        raise ValueError(f"grey levels outside 0..{white:.0f}")
-    return grey
+    # "F" keeps fractions of a gray level, which "L" rounds away, and all sixteen bits.
+    gray = np.asarray(image.convert("F"), dtype=np.float64) / white
+    if gray.min() < 0.0 or gray.max() > 1.0:
+        raise ValueError(f"gray levels outside 0..{white:.0f}")
+    return gray
 
 
 def _color_levels(image: Image) -> Floats:
-    """Grey images have three equal channels; transparency is left out, as in grey."""
-    if _white(image) != 255.0:  # grey of sixteen bits, all of which are kept
-        return np.repeat(_grey_levels(image)[:, :, np.newaxis], 3, axis=2)
+    """Gray images have three equal channels; transparency is left out, as in gray."""
+    if _white(image) != 255.0:  # gray of sixteen bits, all of which are kept
+        return np.repeat(_gray_levels(image)[:, :, np.newaxis], 3, axis=2)
     return np.asarray(image.convert("RGB"), dtype=np.float64) / 255.0
 
 
@@ -281,7 +281,7 @@ def eight_bits(image: Image) -> Image:
     """Red, green and blue of eight bits each, whatever the image has; transparency is left out."""
     if _white(image) == 255.0:
         return image.convert("RGB")
-    levels = np.rint(255.0 * _grey_levels(image)).astype(np.uint8)
+    levels = np.rint(255.0 * _gray_levels(image)).astype(np.uint8)
     return import_pillow().fromarray(levels).convert("RGB")
 
 

@@ -136,7 +136,7 @@ def load_inputs(
     unit_norm : bool, default=True
         Divide every image by its Euclidean norm.
     color : bool, default=False
-        Keep red, green and blue of images, next to each other for every pixel; else they become grey.
+        Keep red, green and blue of images, next to each other for every pixel; else they become gray.
         (``nsse fit`` decides it, and the size, by some of the images.)
     encoder : Encoder or path-like, default=None
         A pretrained network, whose features of the images are the samples: size, norm and color are

@@ -33,7 +33,7 @@ class Dataset:
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features), float64
-        One image per row, row by row from the top; grey levels in [0, 1], or divided by the
+        One image per row, row by row from the top; gray levels in [0, 1], or divided by the
         Euclidean norm of the image.
     y : ndarray of shape (n_samples,), int64
         Class numbers as the data set gives them.
@@ -191,7 +191,7 @@ def load_image_folder(
         Divide every image by its Euclidean norm.
     color : bool, default=False
         Keep red, green and blue, next to each other for every pixel: ``image_shape`` is then (height,
-        width, 3). Else color becomes grey.
+        width, 3). Else color becomes gray.
     skip_broken : bool, default=False
         Leave out images that cannot be read, which is an error otherwise; ``source`` counts them.
 
@@ -370,7 +370,7 @@ def per_class_split(
 
 
 def write_images(dataset: Dataset, samples: Sequence[int], folder: Path) -> int:
-    """Write some samples as ``<class>/<number within the class>.png``, 256 grey levels; their number.
+    """Write some samples as ``<class>/<number within the class>.png``, 256 gray levels; their number.
 
     The data set is one loaded without unit norms. Existing files are not looked at: the caller gives a
     folder that is new.

@@ -95,7 +95,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ImagePreparation(Preparation):
-    """Images of one height and width, grey or in color, divided by their Euclidean norm or not.
+    """Images of one height and width, gray or in color, divided by their Euclidean norm or not.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class ImagePreparation(Preparation):
 
     def __str__(self) -> str:
         height, width = self.size
-        levels = "pixels in color" if self.color else "grey levels"
+        levels = "pixels in color" if self.color else "gray levels"
         return f"{height} x {width} {levels}" + (", unit norm" if self.unit_norm else "")
 
 
