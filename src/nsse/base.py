@@ -224,8 +224,6 @@ class EmbeddingClassifier(
         plain = type(X) is np.ndarray and X.dtype == np.float64 and X.shape[1:] == (self.n_features_in_,)
         if hasattr(self, "feature_names_in_") or not (plain and len(X) and np.isfinite(X).all()):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
-        if hasattr(self, "vote_"):
-            return np.asarray(getattr(self.vote_, what)(X))
         return np.asarray(getattr(self.scores_, what)(self.map_(X)))
 
     def _coordinates(self, X: SamplesLike) -> NDArray[Any]:

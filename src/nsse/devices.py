@@ -4,15 +4,15 @@
 
 needs products and the profile κ of the kernel only, which every array library can compute: torch on a
 GPU, CuPy, JAX. Under scikit-learn's ``array_api_dispatch`` a model takes such arrays and returns them.
-No sample goes through NumPy, only its few coordinates do: `nsse.scores` and `nsse.votes` decide by them,
-as everywhere. Fitting stays in NumPy. The formulas are those of `nsse.affine` and `nsse.maps`; a test
-holds them together.
+No sample goes through NumPy, only the few coordinates of each member do: `nsse.ensemble` and
+`nsse.scores` compute values and labels from them in float64, as everywhere. Fitting stays in NumPy. The
+formulas are those of `nsse.affine` and `nsse.maps`, and a test compares them.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -26,9 +26,8 @@ from nsse._support.errors import rule_message
 from nsse._support.types import SamplesLike
 from nsse.affine import is_sparse
 from nsse.kernels import FARTHEST, Kernel
-from nsse.maps import KernelMap, LinearMap
+from nsse.maps import KernelMap, LinearMap, with_maps
 from nsse.scores import Scores
-from nsse.votes import Member, Vote
 
 __all__ = ["to_device"]
 
@@ -192,27 +191,22 @@ class Remote:
     """A model whose maps are on a device; it decides as the model does."""
 
     home: Home
-    map: RemoteMap
+    map: Any
     scores: Scores
-    vote: Vote | None
     n_components: int
 
     @classmethod
     def of(cls, model: Any, home: Home) -> Remote:
         """Move the maps of a fitted model."""
-        vote: Vote | None = getattr(model, "vote_", None)
-        if vote is not None:
-            members = [Member(RemoteMap.of(f, home), scores) for f, scores in vote.members]  # type: ignore[arg-type]
-            vote = replace(vote, members=members)
-        shown = RemoteMap.of(model.map_, home)
-        return cls(home, shown, model.scores_, vote, int(model.embedding_.shape[1]))
+        f = with_maps(model.map_, lambda own: RemoteMap.of(own, home))
+        return cls(home, f, model.scores_, int(model.embedding_.shape[1]))
 
     def transform(self, X: SamplesLike) -> Any:
         """The coordinates that the model hands out, in the type of ``X``."""
-        return self.home.xp.astype(self.map.coordinates(X)[:, : self.n_components], X.dtype)
+        found = self.home.array(self.map(X)[:, : self.n_components])
+        return self.home.xp.astype(found, X.dtype)
 
     def decided(self, what: str, X: SamplesLike) -> Any:
         """Labels, decision values or probabilities; words are NumPy's."""
-        decide = getattr(self.scores if self.vote is None else self.vote, what)
-        found = decide(self.map(X) if self.vote is None else X)
+        found = getattr(self.scores, what)(self.map(X))
         return self.home.array(found) if found.dtype.kind in NUMBERS else found

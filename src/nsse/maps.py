@@ -12,7 +12,8 @@ C'K_ZZ C, or T'T; `reach` inverts the function, in the units of the samples.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -79,6 +80,27 @@ class Member(NamedTuple):
     def values(self, X: SamplesLike) -> Floats:
         """Return the weight times the largest function of every class at the rows of ``X``."""
         return self.weight * self.scores.values(self.map(X))
+
+
+def members_of(model: Any) -> tuple[Member, ...]:
+    """Return the kernel and linear maps of a fitted model with their scores and weights.
+
+    A single model is one member. The result is empty if the model has a map of another kind.
+    """
+    f: Any = getattr(model, "map_", None)
+    return f.members(model.scores_) if hasattr(f, "members") else ()
+
+
+def plainest(members: tuple[Member, ...]) -> Member:
+    """Return the member with the fewest centers. Others may have augmented samples in addition."""
+    return min(members, key=lambda member: len(getattr(member.map, "coef", ())))
+
+
+def with_maps(f: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a map with ``change(map)`` for the map of each member. A single map is its own member."""
+    if not hasattr(f, "parts"):
+        return change(f)
+    return replace(f, parts=tuple(part._replace(map=change(part.map)) for part in f.parts))
 
 
 @formed_later("centers")

@@ -10,11 +10,14 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("array_api_strict")
 
+# The folder of the tests, for `given_ensembles`, and where nsse is.
+PLACES = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
 PREPARED = """
 import warnings
 from dataclasses import replace
@@ -26,6 +29,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.datasets import load_digits
 
+from given_ensembles import GivenEnsemble
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
 from nsse.devices import to_device
 from nsse.methods import LFDA
@@ -45,7 +49,7 @@ class Own(Kernel):
 
 X, y = load_digits(return_X_y=True)
 train, new = slice(0, 1797, 9), slice(1, 1797, 5)
-GRID = {"sigma": [0.5, 1.0], "smoothness": [0.1], "shrinkage": [1.0]}
+GRID = {"sigma": [0.5, 1.0], "smoothness": [0.1], "metric__shrinkage": [1.0]}
 ASKED = ("transform", "predict", "decision_function", "predict_proba", "predict_log_proba")
 MODELS = {
     "default": SmoothEmbedding(),
@@ -54,7 +58,10 @@ MODELS = {
     "another kernel": SmoothEmbedding(kernel="matern32"),
     "own kernel": SmoothEmbedding(kernel=Own(), centers=40),
     "few centers": SmoothEmbedding(n_components=3, centers=40),
-    "mean vote": SmoothEmbeddingCV(grid=GRID, n_voters=2),
+    "ensemble": GivenEnsemble(
+        [SmoothEmbedding(), SmoothEmbedding(decision="nearest", sigma=1.0), LFDA()], (1.0, 5.0, 0.1)
+    ),
+    "search": SmoothEmbeddingCV(grid=GRID, max_members=2),
     "paper": NSSE(),
     "linear": LFDA(),
     "factored": SmoothEmbedding(metric=None),
@@ -89,7 +96,7 @@ def run(program, **environment):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "SCIPY_ARRAY_API": "1", **environment},
+        env={**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": PLACES, **environment},
     )
     lacking = ("array_api_compat is required", "SciPy must be")
     if any(words in done.stderr for words in lacking):
@@ -115,10 +122,6 @@ for name in MODELS:
     model = fitted(name)
     same(model, foreign, back)
     same(to_device(model, foreign), foreign, back)
-from nsse.votes import MajorityVote
-model = fitted("mean vote")
-model.vote_ = MajorityVote([(voter.map_, voter.scores_) for voter in model.voters_], 0.7)
-same(model, foreign, back)
 """)
 
 
@@ -129,7 +132,7 @@ from unittest import SkipTest
 from sklearn.utils.estimator_checks import _yield_array_api_checks
 
 models = [SmoothEmbedding(), SmoothEmbedding(decision="nearest"), SmoothEmbedding(centers=8)]
-models.append(SmoothEmbeddingCV(grid=GRID, n_voters=2))
+models.append(SmoothEmbeddingCV(grid=GRID, max_members=2))
 ran = []
 for model in models:
     assert model.__sklearn_tags__().array_api_support
