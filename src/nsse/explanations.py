@@ -13,6 +13,9 @@ training samples to x, with the gradient integrated along the path (Sundararajan
 
 The contributions of all features add up to the difference of the margins at x and at x̄. They have no
 units, so features with different units can be compared.
+
+An ensemble is a weighted sum, S = Σ_k w_k v_k. Its gradients, contributions and weights of training
+samples are the weighted sums of those of its members.
 """
 
 from __future__ import annotations
@@ -29,15 +32,16 @@ from nsse._support.frames import Columns, Frame, as_frame
 from nsse._support.samples import validate_data
 from nsse._support.types import Floats, Ints, Matrix, SamplesLike
 from nsse.affine import Affine, is_sparse
-from nsse.maps import KernelMap, LinearMap
+from nsse.maps import KernelMap, LinearMap, Member, members_of, plainest
 from nsse.pipelines import affine_of_step, check_model, opened
-from nsse.votes import Member, vote_of
 
 __all__ = ["Explanation", "explain", "feature_relevance"]
 
 # Influential samples of a prediction that are listed, and centers that are used for the relevance, at
 # most.
 INFLUENTIAL, LOOKED_AT = 8, 2000
+# Centers of two members that are compared, and their largest difference as a share of the largest entry.
+COMPARED, SAME = 32, 1e-6
 NODES = 16  # nodes of Gauss's rule on the path from the mean to a sample
 BLOCK_VALUES = 4_000_000  # weights of centers held at a time, 32 MB
 # Of the repr: samples with a line, and features that a line names.
@@ -67,8 +71,10 @@ class Explanation:
         The class that is explained, and the other class with the largest score.
     influential : ndarray of int of shape (n_samples, n_influential)
         Rows of ``centers_`` with the largest weights. If the model is exact and has neither equal nor
-        augmented rows, these are training samples in their order. Linear maps have none, and neither
-        have ensembles whose members have different centers.
+        augmented rows, these are training samples in their order. The members of an ensemble usually
+        have the same centers. If some of them have augmented samples in addition, the weight of a
+        training sample includes those of its augmented samples. Linear maps have no influential
+        samples, and neither have ensembles whose members have other centers than each other.
     weights : ndarray of shape (n_samples, n_influential)
         Contributions of these samples to the margin. A positive weight supports the class, and a
         negative weight supports the rival. The weights of all centers and ``offset`` add up to the
@@ -228,7 +234,7 @@ def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
         gradient, along = front.pull_back(gradient), front.pull_back(along)
     return Explanation(
         gradient,
-        along * (_dense(base) - _mean_sample(members[0], front)),
+        along * (_dense(base) - _mean_sample(plainest(members), front)),
         parts.margin,
         parts.margin_at_mean,
         core.classes_[parts.label],
@@ -277,7 +283,7 @@ def feature_relevance(model: Any) -> Floats:
     for step in steps:
         affine = affine_of_step(step, with_gaps=True)
         front = affine if front is None else affine.after(front)
-    f = members[0].map
+    f = plainest(members).map
     if not isinstance(f, KernelMap):
         rule, cure = "have training samples as centers", "Use the gradients of `explain`."
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
@@ -288,7 +294,7 @@ def feature_relevance(model: Any) -> Floats:
     if front is not None:
         gradient, rows = front.pull_back(gradient), front.inverse(_dense(rows))
     size = np.sqrt(
-        np.mean(np.square(gradient * (_dense(rows) - _mean_sample(members[0], front))), axis=0)
+        np.mean(np.square(gradient * (_dense(rows) - _mean_sample(plainest(members), front))), axis=0)
     )
     total = float(size.sum())
     return size / total if total > 0 else np.full(len(size), 1.0 / len(size))
@@ -307,7 +313,7 @@ class _Parts(NamedTuple):
     offset: Floats
 
 
-def _explained(members: list[Member], Z: Matrix, codes: Ints | None) -> _Parts:
+def _explained(members: tuple[Member, ...], Z: Matrix, codes: Ints | None) -> _Parts:
     """Explain the classes of ``codes``, or those with the largest value, block by block."""
     size = _block_size(members)
     parts = [
@@ -319,43 +325,74 @@ def _explained(members: list[Member], Z: Matrix, codes: Ints | None) -> _Parts:
     return parts[0] if len(parts) == 1 else _Parts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _block_size(members: list[Member]) -> int:
+def _block_size(members: tuple[Member, ...]) -> int:
     """Return the number of samples in a block."""
     widest = max(getattr(member.map, "coef", member.scores.weights).shape[0] for member in members)
     return max(1, BLOCK_VALUES // widest)
 
 
-def _of_block(members: list[Member], Z: Matrix, codes: Ints | None) -> _Parts:
-    values = np.mean([member.values(Z) for member in members], axis=0)
+def _of_block(members: tuple[Member, ...], Z: Matrix, codes: Ints | None) -> _Parts:
+    values = np.sum([member.values(Z) for member in members], axis=0)
     rows = np.arange(len(values))
     label = values.argmax(axis=1) if codes is None else codes
     others = values.copy()
     others[rows, label] = -np.inf
     rival = others.argmax(axis=1)
-    directions = [_directions(member, Z, label, rival) for member in members]
-    pairs = list(zip(members, directions, strict=True))
-    gradient = np.mean([member.map.gradients(Z, a) for member, a in pairs], axis=0)
+    pairs = [(member, _directions(member, Z, label, rival)) for member in members]
+    gradient = np.sum([member.map.gradients(Z, a) for member, a in pairs], axis=0)
     margin = values[rows, label] - values[rows, rival]
-    # Members with different centers have no influential samples in common.
-    each = [_weights(member, Z, a) for member, a in pairs]
-    widths = {part.shape[1] for part in each}
-    weights = np.mean(each, axis=0) if len(widths) == 1 else np.empty((len(rows), 0))
+    weights = _summed_weights([_weights(member, Z, a) for member, a in pairs], _n_rows(members))
     most = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :INFLUENTIAL]
     own = np.take_along_axis(weights, most, axis=1)
     offset = margin - weights.sum(axis=1)
-    at_mean = np.mean([_at_mean(member, members[0], Z, label, rival) for member in members], axis=0)
+    mean = _mean_sample(plainest(members))
+    at_mean = np.sum([_at_mean(member, mean, Z, label, rival) for member in members], axis=0)
     return _Parts(gradient, margin, at_mean, label, rival, most, own, offset)
 
 
-def _at_mean(member: Member, first: Member, Z: Matrix, label: Ints, rival: Ints) -> Floats:
+def _summed_weights(each: list[Floats], n_rows: int) -> Floats:
+    """Return the weights of the training rows, summed over the members and over augmented samples."""
+    n_samples = len(each[0])
+    if n_rows == 0:
+        return np.empty((n_samples, 0))
+    return np.sum([part.reshape(n_samples, n_rows, -1).sum(axis=2) for part in each], axis=0)
+
+
+def _n_rows(members: tuple[Member, ...]) -> int:
+    """Return the number of rows that are the centers of every member, or 0 if there are none.
+
+    A member may have augmented samples in addition, which follow their row.
+    """
+    first = plainest(members).map
+    if not isinstance(first, KernelMap):
+        return 0
+    return len(first.coef) if all(_same_rows(first, member.map) for member in members) else 0
+
+
+def _same_rows(first: KernelMap, f: Any) -> bool:
+    """Return whether the centers of two maps are the same rows. Some of them are compared."""
+    n_rows, per_row = len(first.coef), len(f.coef) // len(first.coef)
+    if f is first or f.centers is first.centers:
+        return True
+    if len(f.coef) != per_row * n_rows:
+        return False
+    some = np.unique(np.linspace(0, n_rows - 1, COMPARED).astype(np.intp))
+    own, others = (
+        _dense(g.metric.inverse(g.centers[stride * some])) for g, stride in ((first, 1), (f, per_row))
+    )
+    return bool(np.abs(own - others).max() <= SAME * max(np.abs(own).max(), np.abs(others).max()))
+
+
+def _at_mean(member: Member, mean: Floats, Z: Matrix, label: Ints, rival: Ints) -> Floats:
     """Return the difference at the mean of the two functions that are the largest at each sample."""
-    v = member.scores.functions(member.map(_mean_sample(first)))[0]
-    return np.asarray(v[_largest(member, Z, label)] - v[_largest(member, Z, rival)])
+    v = member.scores.functions(member.map(mean))[0]
+    lead = v[_largest(member, Z, label)] - v[_largest(member, Z, rival)]
+    return np.asarray(member.weight * lead)
 
 
-def _mean_gradient(members: list[Member], Z: Floats, label: Ints, rival: Ints) -> Floats:
+def _mean_gradient(members: tuple[Member, ...], Z: Floats, label: Ints, rival: Ints) -> Floats:
     """Return the mean gradient on the path from the mean sample, by Gauss's rule."""
-    size, mean = _block_size(members), _mean_sample(members[0])
+    size, mean = _block_size(members), _mean_sample(plainest(members))
     if len(Z) > size:
         cuts = [slice(start, start + size) for start in range(0, len(Z), size)]
         return np.vstack([_mean_gradient(members, Z[cut], label[cut], rival[cut]) for cut in cuts])
@@ -365,14 +402,14 @@ def _mean_gradient(members: list[Member], Z: Floats, label: Ints, rival: Ints) -
     for node, share in zip((nodes + 1.0) / 2.0, shares / 2.0, strict=True):
         on_path = mean + node * (Z - mean)
         for member, a in directions:
-            total += share / len(members) * member.map.gradients(on_path, a)
+            total += share * member.map.gradients(on_path, a)
     return total
 
 
 def _directions(member: Member, Z: Matrix, label: Ints, rival: Ints) -> Floats:
-    """Return a for every sample, the difference of the largest functions of two classes."""
+    """Return a for every sample, the weighted difference of the largest functions of two classes."""
     own, other = (_largest(member, Z, codes) for codes in (label, rival))
-    return np.asarray(member.scores.weights[own] - member.scores.weights[other])
+    return np.asarray(member.weight * (member.scores.weights[own] - member.scores.weights[other]))
 
 
 def _weights(member: Member, Z: Matrix, a: Floats) -> Floats:
@@ -392,11 +429,11 @@ def _largest(member: Member, Z: Matrix, codes: Ints) -> Ints:
     return np.asarray(np.where(scores.codes == codes[:, np.newaxis], v, -np.inf).argmax(axis=1))
 
 
-def _members(core: Any) -> list[Member]:
-    """Return the maps and scores of a model if all of them can be explained."""
+def _members(core: Any) -> tuple[Member, ...]:
+    """Return the members of a model, or raise an error if its map cannot be explained."""
     check_model(core)
-    members = list(vote_of(core).members) if hasattr(core, "map_") else []
-    if not members or not all(isinstance(member.map, KernelMap | LinearMap) for member in members):
+    members = members_of(core)
+    if not members:
         rule, cure = "have a kernel or linear map", "SmoothEmbedding, NSSE and most methods have one."
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     return members

@@ -50,7 +50,7 @@ def test_changes_are_counted(data):
 def test_added_classes_are_listed_for_pipelines_searches_and_nsse(data):
     few = data.codes < 2
     old = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X[few], data.codes[few])
-    for new in (SmoothEmbeddingCV(n_voters=1, grid={"sigma": [1.0]}), NSSE()):
+    for new in (SmoothEmbeddingCV(max_members=2, grid={"sigma": [1.0]}), NSSE()):
         found = compare(old, new.fit(data.X, data.codes), data.X)
         assert (found.removed_classes, found.added_classes) == ([], [2])
         assert "Added classes: 2." in repr(found)

@@ -8,6 +8,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from given_ensembles import GivenEnsemble, ensemble_of
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Noise
 from nsse.explanations import explain, feature_relevance
@@ -19,7 +20,14 @@ MODELS = {
     "nearest": SmoothEmbedding(decision="nearest"),
     "centers": SmoothEmbedding(centers=20, metric=WithinMetric(shrinkage=0.3)),
     "augmented": SmoothEmbedding(augment=Noise(0.1)),
-    "vote": SmoothEmbeddingCV(grid=GRID, n_voters=2),
+    "ensemble": GivenEnsemble(
+        [SmoothEmbedding(), SmoothEmbedding(kernel="matern32"), SmoothEmbedding(metric="euclidean")],
+        (2.0, 1.0, 0.5),
+    ),
+    "nearest member": GivenEnsemble(
+        [SmoothEmbedding(decision="nearest"), SmoothEmbedding(augment=Noise(0.1))], (3.0, 1.0)
+    ),
+    "search": SmoothEmbeddingCV(grid=GRID, max_members=2),
     "paper": NSSE(),
     "linear": LFDA(),
     "pipeline": make_pipeline(StandardScaler(), PCA(4), SmoothEmbedding()),
@@ -36,10 +44,7 @@ def margin_of(model, x, label, rival):
     core = model[-1] if hasattr(model, "steps") else model
     codes = np.searchsorted(core.classes_, [label, rival])
     rows = model[:-1].transform(x) if hasattr(model, "steps") else x
-    if isinstance(core, SmoothEmbeddingCV):
-        values = np.mean([v.scores_.values(v.map_(rows)) for v in core.voters_], axis=0)
-    else:
-        values = core.scores_.values(core.map_(rows))
+    values = core.scores_.values(core.map_(rows))
     return values[:, codes[0]] - values[:, codes[1]]
 
 
@@ -60,7 +65,7 @@ def test_gradients_equal_finite_differences(name, data):
         np.testing.assert_allclose(found.margin[row], margin_of(model, x[None], *pair)[0], atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["scores", "centers", "vote", "pipeline"])
+@pytest.mark.parametrize("name", ["scores", "centers", "ensemble", "search", "pipeline"])
 def test_contributions_add_up_to_the_difference_from_the_mean_sample(name, data):
     model = MODELS[name].fit(data.X, data.codes)
     found = explain(model, data.X[::9])
@@ -74,7 +79,7 @@ def test_contributions_add_up_to_the_difference_from_the_mean_sample(name, data)
         np.testing.assert_allclose(found.contribution[row].sum(), found.margin[row] - before, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["scores", "nearest", "paper"])
+@pytest.mark.parametrize("name", ["scores", "nearest", "paper", "ensemble", "nearest member"])
 def test_weights_of_all_centers_and_the_offset_add_up_to_the_margin(name, data):
     some = np.r_[0:3, 30:33, 55:57]
     model = MODELS[name].fit(data.X[some], data.codes[some])
@@ -102,6 +107,30 @@ def test_the_weight_of_a_sample_is_the_value_of_its_kernel_function(data):
     np.testing.assert_allclose(
         model.centers_[found.influential[0]], data.X[found.influential[0]], atol=1e-8
     )
+
+
+def test_the_weights_of_samples_are_summed_over_members_and_augmented_samples(data):
+    plain = SmoothEmbedding(metric="euclidean").fit(data.X, data.codes)
+    augmented = SmoothEmbedding(augment=Noise(0.1)).fit(data.X, data.codes)
+    model = ensemble_of([plain, augmented], (2.0, 0.5), data.X)
+    found = model.explain(data.X[[3]] + 0.1)
+    own, rival = (int(code[0]) for code in (found.label, found.rival))
+    total = np.zeros(len(data.X))
+    for member, weight in zip((plain, augmented), (2.0, 0.5), strict=True):
+        a = member.scores_.weights[own] - member.scores_.weights[rival]
+        each = weight * member.map_.kernel_rows(data.X[[3]] + 0.1)[0] * (member.coef_ @ a)
+        total += each.reshape(len(data.X), -1).sum(axis=1)
+    np.testing.assert_allclose(found.weights[0], total[found.influential[0]])
+    np.testing.assert_allclose(found.offset[0] + total.sum(), found.margin[0])
+    assert np.abs(total).max() == np.abs(found.weights[0, 0])
+
+
+def test_members_with_other_centers_have_no_influential_samples(data):
+    some = [SmoothEmbedding(centers=data.X[k::5]).fit(data.X, data.codes) for k in (0, 1)]
+    model = ensemble_of(some, (1.0, 1.0), data.X)
+    found = model.explain(data.X[:4])
+    assert found.influential.shape == (4, 0)
+    np.testing.assert_allclose(found.offset, found.margin)
 
 
 def test_another_class_may_be_explained_and_what_is_no_class_is_refused(data):
