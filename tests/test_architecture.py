@@ -60,8 +60,8 @@ MAY_IMPORT = {
     "updates": words("distances left_out maps metrics model ridge rows scores sources"),
     "positions": words("distances equal_rows left_out maps metrics model rows scores sources updates"),
     "updatable": words("affine labels maps metrics model positions rows scores sources updates"),
-    "explanations": {"affine", "maps", "pipelines", "votes"},
-    "devices": {"affine", "kernels", "maps", "scores", "votes"},
+    "explanations": {"affine", "maps", "pipelines"},
+    "devices": {"affine", "kernels", "maps", "scores"},
     "comparisons": {"pipelines"},
     "base": {"labels"},
     "fit_warnings": {"centers", "maps"},
@@ -96,7 +96,7 @@ MAY_IMPORT = {
         "votes",
     },
     # A file says which version wrote it; classes are found by their public names.
-    "io": words("affine datasets kernels maps metrics nsse pipelines scores smooth votes"),
+    "io": words("affine datasets ensemble kernels maps metrics nsse pipelines scores smooth"),
     "datasets": set(),
     "report": words(
         "affine certificates class_maps datasets base figures kernels maps explanations palette "
@@ -120,7 +120,7 @@ OFFERED = words(
 )
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {
-    "": "files machine names own_metric pipelines threads",
+    "": "given_ensembles files machine names own_metric pipelines threads",
     "core": "*",
     "published": "*",
     "methods": "catalogue method_contract mreg nys spe suplap",

@@ -15,11 +15,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from nsse import NSSE, SmoothEmbedding, WithinMetric, methods
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.augment import Noise
 from nsse.centers import CentersPerClass, KMeansCenters, RandomCenters
 from nsse.datasets import TableEncoder
+from nsse.kernels import Matern32
 from nsse.pipelines import AffineStep
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
@@ -74,6 +75,29 @@ PROBLEMS = {
     "imputed": (make_pipeline(StandardScaler(), SimpleImputer(), SmoothEmbedding()), X, Y),
     "columns": (make_pipeline(COLUMNS, SmoothEmbedding()), X, Y),
     "table": (make_pipeline(TableEncoder(), StandardScaler(), SmoothEmbedding()), X, NAMES),
+    "ensemble": (
+        SmoothEmbeddingCV(grid={"sigma": [0.5, 1.0], "smoothness": [0.1]}, cv=3, max_members=3),
+        X,
+        NAMES,
+    ),
+    "augmented ensemble": (
+        SmoothEmbeddingCV(
+            grid={"kernel": ["gaussian", Matern32()]}, augment=[None, Noise(0.1)], cv=3, max_members=3
+        ),
+        X,
+        Y,
+    ),
+    "smooth ensemble": (
+        SmoothEmbeddingCV(SmoothEmbedding(unlabeled=GraphPenalty()), cv=3, max_members=3),
+        X,
+        SOME,
+    ),
+    "scored": (
+        SmoothEmbeddingCV(grid={"sigma": [0.5, 1.0], "smoothness": [0.1]}, cv=2, scoring="accuracy"),
+        X,
+        NAMES,
+    ),
+    "plane of an ensemble": (SmoothEmbeddingCV(SmoothEmbedding(1), cv=3, max_members=2), X, Y),
     "search": (GridSearchCV(make_pipeline(StandardScaler(), SmoothEmbedding()), {}, cv=2), X, Y),
     **{kind.__name__: (kind(), X, Y) for kind in vars(methods).values() if isinstance(kind, type)},
 }

@@ -21,13 +21,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import nsse
+from given_ensembles import ensemble_of
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import ConformalClassifier, SelectivePredictor, certified_radius
 from nsse.datasets import TableEncoder
 from nsse.io import read_header
-from nsse.maps import KernelMap
 from nsse.pipelines import AffineStep, split_pipeline
-from nsse.votes import MajorityVote, MeanVote, Member
 
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 NOT_CERTIFIED = {"NPPE", "NYS", "SPE", "metric alone"}
@@ -102,7 +101,7 @@ def test_fewer_centers_than_classes(n_centers, decision, tmp_path):
 
 
 def test_radii_of_a_search(tmp_path):
-    grid = {"sigma": [0.5, 1.0], "smoothness": [0.1], "shrinkage": [1.0]}
+    grid = {"sigma": [0.5, 1.0], "smoothness": [0.1], "metric__shrinkage": [1.0]}
     model = SmoothEmbeddingCV(grid=grid).fit(X, NAMES)
     radii = certified_radius(again(model, tmp_path), X[::5])
     np.testing.assert_array_equal(radii, certified_radius(model, X[::5]))
@@ -174,26 +173,35 @@ def test_pipelines_have_their_affine_steps_in_one(tmp_path):
     np.testing.assert_allclose(again(selected, tmp_path).transform(X), selected.transform(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [MeanVote, MajorityVote])
-def test_votes_are_kept_and_share_their_centres(kind, tmp_path):
-    model = voting(kind)
+def several(**options):
+    """An ensemble of three models with different widths, kernels and decisions."""
+    models = [
+        SmoothEmbedding(**options),
+        SmoothEmbedding(sigma=1.0, decision="nearest", **options),
+        SmoothEmbedding(kernel="matern32", metric="euclidean", **options),
+    ]
+    return ensemble_of([model.fit(X, NAMES) for model in models], (2.0, 5.0, 0.5), X, 0.9)
+
+
+def test_ensembles_are_stored_with_equal_arrays_once(tmp_path):
+    model, new = several(), new_samples("default")
     loaded = again(model, tmp_path)
-    assert type(loaded.vote_) is kind
-    np.testing.assert_array_equal(loaded.vote_.probabilities(X), model.vote_.probabilities(X))
-    maps = [f for f, _ in loaded.vote_.members]
-    assert all(f.centers is maps[0].centers for f in maps)
-    assert read_header(tmp_path / "model.nsse").facts["n_voters"] == len(maps)
+    for question in QUESTIONS:
+        np.testing.assert_array_equal(getattr(loaded, question)(new), getattr(model, question)(new))
+    np.testing.assert_array_equal(certified_radius(loaded, new), certified_radius(model, new))
+    assert [type(member) for member in loaded.members_] == 3 * [SmoothEmbedding]
+    assert loaded.weights_.tolist() == [2.0, 5.0, 0.5]
+    maps = [f for f, *_ in loaded.map_.parts]
+    assert maps[0].centers is maps[1].centers  # the same rows behind the same metric
+    assert maps[2].centers is not maps[0].centers
+    for f, member in zip(maps, loaded.members_, strict=True):
+        assert f.coef is member.map_.coef
+    assert read_header(tmp_path / "model.nsse").facts["weights"] == [2.0, 5.0, 0.5]
+    assert not any("gram" in text for text in json.dumps(tree_of(tmp_path / "model.nsse")).split('"'))
 
 
-def voting(kind, **options):
-    """A model whose ``vote_`` has three members with the same centres."""
-    model = SmoothEmbedding(**options).fit(X, NAMES)
-    f = model.map_
-    others = [SmoothEmbedding(sigma=s, **options).fit(X, NAMES) for s in (1.0, 2.0)]
-    maps = [f, *(KernelMap(f.metric, f.centers, o.map_.kernel, o.coef_) for o in others)]
-    told = [model.scores_, *(o.scores_ for o in others)]
-    model.vote_ = kind([Member(*pair) for pair in zip(maps, told, strict=True)], 0.7)
-    return model
+def tree_of(path):
+    return json.loads(members(path)["nsse.json"])["tree"]
 
 
 @pytest.mark.parametrize("name", ["default", "standardised"])

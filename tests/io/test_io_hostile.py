@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from saved_models import PROBLEMS, fitted
 from scipy import sparse
+from test_io_files import several
 
 import nsse
 from nsse.certificates import SelectivePredictor, certified_radius
@@ -224,6 +225,90 @@ def test_kernels_that_are_not_defined_here_are_refused(names, profile, told, ope
     assert told in refused(header, arrays)
 
 
+@pytest.fixture
+def ensemble(tmp_path):
+    """The header and the arrays of a saved ensemble."""
+    nsse.save(several(), tmp_path / "model.nsse")
+    return contents(tmp_path / "model.nsse")
+
+
+def member_of(header, place):
+    return node(header["tree"], "map_")["parameters"]["parts"]["tuple"][place]["parameters"]
+
+
+@pytest.mark.parametrize("weight", [-1.0, {"float": "inf"}, {"float": "nan"}, 2, "heavy", None])
+def test_members_with_other_weights_are_refused(weight, ensemble, refused):
+    header, arrays = ensemble
+    member_of(header, 0)["weight"] = weight
+    assert "damaged" in refused(header, arrays)
+
+
+@pytest.mark.parametrize(
+    "weights", [[-1.0, 2.0, 3.0], [np.nan, 1.0, 1.0], [np.inf, 1.0, 1.0], [1.0, 1.0], [[1.0, 1.0, 1.0]]]
+)
+def test_other_weights_of_an_ensemble_are_refused(weights, ensemble, refused):
+    header, arrays = ensemble
+    header["tree"]["state"]["weights_"] = {"array": "999"}
+    assert "damaged" in refused(header, arrays | {"999": np.array(weights)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda V: V[:-1],
+        lambda V: V[:, :1],
+        lambda V: 2.0 * V,
+        lambda V: V + 0.1,
+        lambda V: np.where(V > 0.5, np.nan, V),
+        lambda V: V.astype(np.float32),
+    ],
+)
+def test_rotations_that_are_none_are_refused(change, ensemble, refused):
+    header, arrays = ensemble
+    map_, scores = (node(header["tree"], name)["parameters"] for name in ("map_", "scores_"))
+    changed = {"999": change(arrays[map_["rotation"]["array"]])}
+    map_["rotation"] = scores["weights"] = {"array": "999"}
+    assert "damaged" in refused(header, arrays | changed)
+
+
+def test_parts_of_other_ensembles_are_refused(ensemble, refused):
+    """Labels are those of the class scores that certificates are about."""
+    header, arrays = ensemble
+    V = arrays[node(header["tree"], "map_")["parameters"]["rotation"]["array"]]
+    other = {"weights": -V, "offsets": np.ones(3), "classes": np.array(["a", "b", "c"])}
+    for name, array in other.items():
+        changed = json.loads(json.dumps(header))
+        node(changed["tree"], "scores_")["parameters"][name] = {"array": "999"}
+        assert "damaged" in refused(changed, arrays | {"999": array})
+    for name, array in {"classes": other["classes"], "weights": np.ones((3, 5))}.items():
+        changed = json.loads(json.dumps(header))
+        member_of(changed, 2)["scores"]["parameters"][name] = {"array": "999"}
+        assert "damaged" in refused(changed, arrays | {"999": array})
+    for parts in ({"tuple": []}, [], None, {"tuple": [1]}, {"tuple": [{"array": "0"}]}):
+        changed = json.loads(json.dumps(header))
+        node(changed["tree"], "map_")["parameters"]["parts"] = parts
+        assert "damaged" in refused(changed, arrays)
+    changed = json.loads(json.dumps(header))
+    inside = json.loads(json.dumps(node(header["tree"], "map_")))
+    member_of(changed, 0)["map"] = inside
+    assert "damaged" in refused(changed, arrays)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1e-6, 0.5, 1e3])
+def test_no_number_of_a_stored_ensemble_enlarges_a_radius(factor, ensemble, put_together):
+    samples, loaded = PROBLEMS["default"][1][::50], 0
+    for header, arrays in changed_numbers(*ensemble, factor, "map_"):
+        try:
+            model = nsse.load(put_together(header, arrays))
+        except ValueError:
+            continue
+        loaded += 1
+        radius = np.minimum(certified_radius(model, samples), 1e6)
+        assert not changed(model, samples, radius).any()
+    assert loaded > 5
+
+
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_sparse_indices_outside_are_refused(part, opened, refused):
     header, arrays = opened("sparse")
@@ -262,11 +347,14 @@ def numbers_in(part):
             yield from numbers_in(value)
 
 
-def changed_numbers(header, arrays, factor):
-    """Copies of a file, in each of which one number or array is multiplied by a factor."""
-    for place in range(len(list(numbers_in(header["tree"])))):
+def changed_numbers(header, arrays, factor, *inside):
+    """Copies of a file, in each of which one number or array is multiplied by a factor.
+
+    ``inside`` are the names of the attribute whose numbers are changed, by default of all.
+    """
+    for place in range(len(list(numbers_in(node(header["tree"], *inside))))):
         header, arrays = json.loads(json.dumps(header)), dict(arrays)
-        parent, key = list(numbers_in(header["tree"]))[place]
+        parent, key = list(numbers_in(node(header["tree"], *inside)))[place]
         value = parent[key]
         if isinstance(value, float):
             parent[key] = factor * value

@@ -10,11 +10,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from test_io_files import voting
+from test_io_files import several
 
 import nsse
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, methods
-from nsse.votes import MajorityVote, MeanVote
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
 NOT_EXPORTED = {"NPPE", "NYS", "SPE", "metric alone"}
@@ -79,29 +78,28 @@ def test_digits(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", ["scores", "nearest"])
-@pytest.mark.parametrize("kind", [MeanVote, MajorityVote])
-def test_votes(kind, rule):
-    if kind is MeanVote and rule == "nearest":
-        return
-    model, new = voting(kind, decision=rule), new_samples("default", 10_000)
-    vote = model.vote_
-    for dtype, tolerance in ((np.float64, 1e-9), (np.float32, 1e-5)):
-        found = run(model, new, dtype)
-        P = vote.probabilities(new.astype(dtype).astype(np.float64))
-        # Far from all samples every class is as likely, and rounding decides who has the majority.
-        near = P.max(axis=1) > 0.5
-        assert near.mean() > 0.5
-        np.testing.assert_allclose(found["probabilities"][near], P[near], atol=tolerance)
-    labels = run(model, new, np.float64)
-    np.testing.assert_array_equal(labels["label"], vote.predict(new))
-    for P in (labels["probabilities"], vote.probabilities(new)):
-        np.testing.assert_array_equal(vote.classes[P.argmax(axis=1)], vote.predict(new))
-    np.testing.assert_allclose(labels["scores"], vote.values(new), atol=1e-9)
-    kinds = [node.op_type for node in nsse.to_onnx(model, dtype=np.float64).graph.node]
+@pytest.mark.parametrize(
+    ("dtype", "scores_error", "probability_error"),
+    [(np.float64, 1e-12, 1e-12), (np.float32, 2e-5, 1e-5)],
+)
+def test_ensembles_on_ten_thousand_samples(dtype, scores_error, probability_error):
+    model, new = several(), new_samples("default", 10_000)
+    found = run(model, new, dtype)
+    rows = new.astype(dtype).astype(np.float64)
+    scores = model.scores_.values(model.map_(rows))
+    np.testing.assert_allclose(found["scores"], scores, atol=scores_error)
+    np.testing.assert_allclose(found["embedding"], model.transform(rows), atol=scores_error)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=probability_error)
+    largest = np.sort(scores, axis=1)
+    apart = largest[:, -1] - largest[:, -2] > 1e-9  # others are tied within rounding
+    assert apart.mean() > 0.5
+    np.testing.assert_array_equal(found["label"][apart], model.predict(rows)[apart])
+
+
+def test_members_with_the_same_metric_measure_distances_once():
+    kinds = [node.op_type for node in nsse.to_onnx(several(), dtype=np.float64).graph.node]
     assert kinds.count("Exp") == 3
-    # The distances of the members are measured once. A majority has a maximum of its own.
-    assert kinds.count("Max") == 1 + (kind is MajorityVote)
+    assert kinds.count("Max") == 2  # squared distances in two metrics
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """What the parts of a model obey before it is handed out: sides that fit each other, finite numbers.
 
 Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
-array (f: float64, g: floats of either precision, l: float64 or −∞, x: float64 or NaN, b: truth values,
-i: places, o: anything) with a letter for each side: the same letter is the same length in all arrays of
-an object. "?" may be None, or be missing. Compiled code relies on these rules. Numbers that certificates
-rely on are not in files: they are computed from the map (`Affine.norm`, `KernelMap.gram`).
+array (f: float64, w: float64 and not negative, g: floats of either precision, l: float64 or −∞,
+x: float64 or NaN, b: truth values, i: places, o: anything) with a letter for each side: the same letter
+is the same length in all arrays of an object. "?" may be None, or be missing. Compiled code relies on
+these rules. Numbers that certificates rely on are not in files: they are computed from the map
+(`Affine.norm`, `KernelMap.gram`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ import numpy as np
 
 from nsse.affine import is_sparse
 
-_MAP = "map:KernelMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
+_MAP = "map:EnsembleMap|KernelMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
 _KERNEL = "metric:Affine kernel:Kernel coef:fmd centers:fmp"
 RULES = {
     "Affine": "shift:fn scale:fn offset:fp matrix:fnm? down:fnr? up:frn? tail:fmp?",
     "AffineStep": "affine:Affine fill:xn?",
     "ConformalClassifier": "alpha:+",
+    "EnsembleMap": "rotation:fcd",
     "KernelMap": _KERNEL,
     "LinearMap": "affine:Affine",
-    "MajorityVote": "temperature:+",
-    "MeanVote": "temperature:+",
+    "Member": "map:KernelMap|LinearMap scores:Scores",
     "NystromMap": f"{_KERNEL} radii2:fm?",
     "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
@@ -37,8 +38,7 @@ RULES = {
 }
 FITTED = (
     "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? scatter_:Scatter? "
-    "vote_:MajorityVote|MeanVote? sigma_:+? "
-    "length_unit_:+? _length_unit:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? "
+    "sigma_:+? length_unit_:+? _length_unit:+? feature_names_in_:on? classes_:oc? embedding_:gNe? "
     "labels_:oN? transduction_:oN? _left_out_embedding:xNe? _leave_one_out:lLc? "
     "_leave_one_out_labels:oL? _leave_one_out_gain:+? _leave_one_out_counts:fL? "
     "_leave_one_out_heights:fL? _updates:Updates?"
@@ -47,14 +47,17 @@ FITTED = (
 SPARSE = {"centers", "matrix", "rows", "samples"}
 TYPES = {
     "f": "float64",
+    "w": "float64",
     "l": "float64",
     "x": "float64",
     "b": "bool",
     "g": "float32 float64",
     "i": np.dtype(np.intp).name,
 }
+# How far a rotation may be from an exact one.
+ROUNDING = 1e-9
 # Of these a fitted estimator has one.
-NEEDED = {"affine_", "columns_", "components_", "map_", "vote_", "folds_", "threshold_"}
+NEEDED = {"affine_", "columns_", "components_", "map_", "folds_", "threshold_"}
 
 
 def check_fields(name: str, fields: dict[str, Any]) -> None:
@@ -74,12 +77,51 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         codes, every = fields["codes"], np.arange(sides["c"])
         in_order = np.all(np.diff(codes) >= 0) and np.array_equal(np.unique(codes), every)
         _require(bool(in_order) and len(every) > 1, "functions of other classes than there are")
+    elif name == "Member":
+        _check_member(fields)
+    elif name == "EnsembleMap":
+        _check_ensemble(fields, sides)
     elif "model" in fields:
         _require(hasattr(fields["model"], "predict"), "a model that predicts nothing")
     elif name == "Pipeline":
         _check_steps([step for _, step in fields["steps"]])
     elif name == "AffineStep" and fields.get("fill") is not None:
         _require(len(fields["fill"]) == fields["affine"].n_features, "numbers for other gaps")
+
+
+def _check_member(fields: dict[str, Any]) -> None:
+    """Check the scores of a member, and its weight, which must be finite and not negative."""
+    weight, f = fields["weight"], fields["map"]
+    is_weight = isinstance(weight, float) and 0.0 <= weight < math.inf
+    _require(is_weight, "a member without a weight")
+    _require(fields["scores"].weights.shape[1] == f.n_components, "scores of another member")
+
+
+def _check_ensemble(fields: dict[str, Any], sides: dict[str, Any]) -> None:
+    """Check that all members take the same samples and have the same classes, and check the rotation.
+
+    Columns that are not orthonormal, or do not add up to zero, would give other labels than the class
+    scores that certificates are about.
+    """
+    parts, V = fields["parts"], fields["rotation"]
+    is_tuple = isinstance(parts, tuple) and len(parts) > 0
+    _require(is_tuple and all(type(part).__name__ == "Member" for part in parts), "no members")
+    first = parts[0]
+    for f, scores, _ in parts:
+        alike = _n_features(f) == _n_features(first.map)
+        alike = alike and scores.classes.dtype == first.scores.classes.dtype
+        _require(alike and np.array_equal(scores.classes, first.scores.classes), "members of two models")
+    n = len(first.scores.classes)
+    is_rotation = V.shape == (n, n - 1) and float(np.abs(V.sum(axis=0)).max()) < ROUNDING
+    is_rotation = is_rotation and float(np.abs(V.T @ V - np.eye(n - 1)).max()) < ROUNDING
+    _require(is_rotation, "a rotation that is none")
+
+
+def _n_features(f: Any) -> int:
+    """Return the number of features that a map takes."""
+    if hasattr(f, "parts"):
+        return _n_features(f.parts[0].map)
+    return int((f.affine if hasattr(f, "affine") else f.metric).n_features)
 
 
 def _check_steps(steps: list[Any]) -> None:
@@ -134,18 +176,34 @@ def check_state(state: dict[str, Any]) -> None:
         _check({"own": own, "codes": codes, "counts": counts}, "own:ls codes:is counts:fs")
         known = (state["model"] if fitted is None else fitted).classes_
         _require(np.array_equal(known, classes), "a fold of other classes")
-    members = list(state["vote_"].members) if "vote_" in state else []
+    _check_weights(state, n)
     if "map_" in state:
-        members.append((state["map_"], state["scores_"]))
+        _check_map(state["map_"], state["scores_"], n, classes)
         _require(sides["e"] <= state["map_"].n_components, "embedding_ is wider than its map")
     if state.get("_updates") is not None:
         _require(state["_updates"].fits(state["map_"], len(classes)), "sums of another model")
-    for f, scores in members:
-        _check({"map": f, "scores": scores}, _MAP)
-        front = f.affine if hasattr(f, "affine") else f.metric
-        fits = scores.weights.shape[1] == f.n_components and front.n_features == n
-        fits = fits and scores.classes.dtype == classes.dtype
-        _require(fits and np.array_equal(scores.classes, classes), "scores of another model")
+
+
+def _check_map(f: Any, scores: Any, n: Any, classes: Any) -> None:
+    """Check that a map takes samples of ``n`` features, and that the scores read it."""
+    _check({"map": f, "scores": scores}, _MAP)
+    fits = scores.weights.shape[1] == f.n_components and _n_features(f) == n
+    fits = fits and scores.classes.dtype == classes.dtype
+    _require(fits and np.array_equal(scores.classes, classes), "scores of another model")
+    if hasattr(f, "parts"):  # labels are those of the scores that certificates are about
+        is_sum = np.array_equal(scores.weights, f.rotation) and not scores.offsets.any()
+        same = np.array_equal(f.parts[0].scores.classes, classes)
+        _require(same and is_sum, "scores of another ensemble")
+
+
+def _check_weights(state: dict[str, Any], n: Any) -> None:
+    """Check the weights of the members of an ensemble, or those of the features in a metric."""
+    members = state.get("members_")
+    if members is not None:
+        alike = isinstance(members, list) and all(hasattr(member, "map_") for member in members)
+        _require(alike, "members_ that are no models")
+        n = len(members)
+    _check(state, "weights_:wk?", k=n)
 
 
 def _check_labels(state: dict[str, Any], classes: Any) -> None:
@@ -185,14 +243,16 @@ def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
 
 
 def _check_array(key: str, value: Any, holds: str, letters: str, sides: dict[str, Any]) -> None:
-    is_right = isinstance(value, np.ndarray) or (is_sparse(value) and key in SPARSE)
+    is_right = type(value) is np.ndarray or (is_sparse(value) and key in SPARSE)
     is_right = is_right and (holds == "o" or value.dtype.name in TYPES[holds].split())
     is_right = is_right and (holds == "o" or value.dtype.isnative)
     is_right = is_right and value.ndim == len(letters) and min(value.shape) > 0
     _require(is_right, f"{key} is no array of its kind")
     for letter, side in zip(letters, value.shape, strict=True):
         _require(sides.setdefault(letter, side) == side, f"{key} of shape {value.shape}")
-    if holds in "fgl":
+    if holds == "w":
+        _require(bool(np.all(value >= 0.0)), f"{key} is negative")
+    if holds in "fglw":
         numbers = value.data if is_sparse(value) else value
         least = np.isneginf(numbers) if holds == "l" else False  # a class without another sample
         _require(bool(np.all(np.isfinite(numbers) | least)), f"{key} is not finite")

@@ -11,10 +11,11 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from nsse import __version__
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.files import replacing
 from nsse.io import archive
 from nsse.io.archive import Header, Metadata, Place
+from nsse.io.checks import NEEDED
 from nsse.io.values import HOME_OF, Writer, read_value
 from nsse.pipelines import Pipeline, check_model, in_one_step
 from nsse.smooth import SmoothEmbedding
@@ -76,6 +77,9 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
         rule = "be a model of nsse, or a pipeline or a search that ends in one"
         cure = "Keep other estimators with skops or joblib."
         raise rule_error("model", rule, type(last).__name__, cure)
+    if NEEDED.isdisjoint(vars(last)):
+        rule, got = "be fitted to all samples to be saved", f"{type(last).__name__} with refit=False"
+        raise rule_error("model", rule, Described(got), "Fit it again with refit=True.")
     if isinstance(last, SmoothEmbedding):
         last._compute_left_out()
     versions = __version__, sklearn.__version__, np.__version__
@@ -131,7 +135,7 @@ def load(path: Place) -> Any:
 
 
 def facts_of(model: Any, last: Any) -> dict[str, Any]:
-    """Parameters, classes, sizes, kernel width and voters of a fitted model, as far as it has them."""
+    """Return parameters, classes, sizes, kernel width and members of a fitted model, if it has them."""
     n_samples, n_components = getattr(last, "embedding_", np.empty((0, 0))).shape
     facts = {
         "parameters": last.get_params(deep=False),
@@ -141,7 +145,7 @@ def facts_of(model: Any, last: Any) -> dict[str, Any]:
         "n_samples": n_samples,
         "n_components": n_components,
         "sigma": getattr(last, "sigma_", None),
-        "n_voters": len(last.vote_.members) if hasattr(last, "vote_") else None,
+        "weights": np.asarray(last.weights_).tolist() if hasattr(last, "members_") else None,
     }
     known = {name: fact for name, fact in facts.items() if fact}
     text = json.dumps(known, default=lambda part: repr(part)[:200])

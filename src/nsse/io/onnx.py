@@ -4,8 +4,7 @@ The distances are those of `nsse.distances`, ‖u‖² + ‖v‖² − 2u'v of r
 kernel is the same method that NumPy calls: it is given a `Value`, whose operators write nodes. All
 arithmetic is in float64, whatever the types of input and outputs are: distances of near rows, and sums
 of kernels with coefficients of both signs, cancel, and in float32 labels would change. A node that is
-the same as another is written once: members of a vote with a metric and centres in common measure
-distances once.
+the same as another is written once: members of an ensemble that share a metric measure distances once.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ import numpy as np
 from nsse._support.errors import Described, optional, rule_error, rule_message
 from nsse._support.files import replacing
 from nsse.affine import Affine, is_sparse
+from nsse.ensemble import EnsembleMap
 from nsse.io.archive import Place
 from nsse.kernels import FARTHEST, Kernel
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import Form, Front, check_model, form_of_step, split_pipeline
 from nsse.scores import Scores
-from nsse.votes import MajorityVote
 
 if TYPE_CHECKING:
     from nsse.datasets import TableEncoder
@@ -100,12 +99,13 @@ def to_onnx(
         raise rule_error("dtype", "be float32 or float64", str(dtype), "Leave it out for float32.")
     graph, (front, last) = _Graph(np.dtype(dtype)), split_pipeline(model)
     X = graph.front(front, int(model.n_features_in_))
-    Y, width = graph.map(X, last), last.embedding_.shape[1]
-    if width < last.map_.n_components:
-        Y = graph("Gather", Y, graph.constant(np.arange(width)), axis=1)
-    graph.output("embedding", Y, [None, width])
+    F = graph.map(X, getattr(last, "map_", None), type(last).__name__)
+    width = last.embedding_.shape[1]
+    is_whole = width == last.map_.n_components
+    shown = F if is_whole else graph("Gather", F, graph.constant(np.arange(width)), axis=1)
+    graph.output("embedding", shown, [None, width])
     if predict:
-        _write_decision(graph, X, last)
+        _write_decision(graph, F, last)
     proto = graph.model()
     if path is not None:
         with replacing(path) as temporary:
@@ -120,44 +120,17 @@ def _check_place(path: Any) -> None:
         raise TypeError(rule_message("path", "be the name of a file, or None", path, cure))
 
 
-def _write_decision(graph: _Graph, X: str, model: Any) -> None:
-    """Labels, scores and probabilities of one model, or of the members of its vote."""
+def _write_decision(graph: _Graph, F: str, model: Any) -> None:
+    """Write labels, scores and probabilities of samples whose coordinates are ``F``."""
     classes, M = _tensor(np.asarray(model.classes_)), len(model.classes_)
     if classes.dtype == object and not all(isinstance(label, str) for label in classes):
         cure = "Export the embedding alone: predict=False."
         raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
-    vote = getattr(model, "vote_", None)
-    members = [(model.map_, model.scores_)] if vote is None else vote.members
-    each = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
-    temperature = (model.scores_ if vote is None else vote).temperature
-    values = likely = graph.mean(each, M)
-    if isinstance(vote, MajorityVote):
-        values, likely = _majority(graph, vote, each)
+    values = graph.scores(F, model.scores_)
     y = graph("Gather", graph.constant(classes), graph("ArgMax", values, axis=1, keepdims=0))
     graph.output("label", y, [None], classes.dtype)
     graph.output("scores", values, [None, M])
-    graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
-
-
-def _majority(graph: _Graph, vote: MajorityVote, each: list[str]) -> tuple[str, str]:
-    """Values of the classes, and logarithms of their probabilities, as `MajorityVote` has them."""
-    M, every = len(vote.classes), graph.constant(np.arange(len(vote.classes)))
-    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in each]
-    votes = [graph("Cast", mark, to=graph.double) for mark in marks]
-    weighted = [graph.times(v, weight, M) for v, weight in zip(votes, vote.weights, strict=True)]
-    total, members = graph("Sum", *weighted), zip(each, vote.members, strict=True)
-    P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in members], M)
-    values = graph("Add", total, graph.times(P, 0.5 ** (len(each) + 2), M))
-    won, columns = graph("ArgMax", total, axis=1, keepdims=1), graph.constant(np.array([1]))
-    likely = graph("GreaterOrEqual", P, graph("GatherElements", P, won, axis=1))
-    ones = graph("Cast", likely, to=graph.double)
-    parts = graph("Mul", P, ones), ones
-    shared = graph("Div", *(graph("ReduceSum", v, columns, keepdims=1) for v in parts))
-    # A factor of 1 + 1e-9 onnxruntime takes for 1, and leaves out.
-    above = graph("Add", shared, graph.times(shared, 1e-9, M))
-    for place, instead in ((likely, shared), (graph("Equal", won, every), above)):
-        P = graph("Where", place, instead, P)
-    return values, graph("Log", graph("Max", P, graph.constant(np.array(1e-300))))
+    graph.output("probabilities", graph.softmax(values, model.scores_.temperature, M), [None, M])
 
 
 class _Graph:
@@ -236,14 +209,15 @@ class _Graph:
             U = self("Sub", U, self("MatMul", along, self.constant(affine.up)))
         return self("Add", U, self.constant(affine.offset))
 
-    def map(self, X: str, model: Any, member: Any = None) -> str:
-        """The map of a model, or of one of its members, at the rows of X."""
-        f = getattr(model, "map_", None) if member is None else member
+    def map(self, X: str, f: Any, owner: str) -> str:
+        """Write the map of a model, which is named ``owner`` in errors, at the rows of X."""
+        if isinstance(f, EnsembleMap):
+            return self.ensemble(X, f, owner)
         if isinstance(f, LinearMap):
             return self.affine(X, f.affine)
         if not isinstance(f, KernelMap):
             rule, cure = "have a kernel or a linear map to be exported", "Keep other models in Python."
-            raise rule_error("model", rule, type(model).__name__, cure)
+            raise rule_error("model", rule, owner, cure)
         U, V = self.affine(X, f.metric), f.centers.toarray() if is_sparse(f.centers) else f.centers
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
         product = self("MatMul", U, self.constant(2.0 * V.T))
@@ -257,6 +231,17 @@ class _Graph:
         except TypeError as error:
             raise _other_functions(f.kernel, str(error)) from error
         return self("MatMul", K.name, self.constant(f.coef))
+
+    def ensemble(self, X: str, f: EnsembleMap, owner: str) -> str:
+        """Write the rotated sum of the values of the members."""
+        M = f.n_classes
+        each = [
+            self.times(self.scores(self.map(X, part, owner), scores), weight, M)
+            for part, scores, weight in f.parts
+        ]
+        total = each[0] if len(each) == 1 else self("Sum", *each)
+        mean = self("ReduceMean", total, axes=(1,), keepdims=1)
+        return self("MatMul", self("Sub", total, mean), self.constant(f.rotation))
 
     def scores(self, F: str, scores: Scores) -> str:
         """The largest function of every class."""
@@ -276,10 +261,6 @@ class _Graph:
     def softmax(self, values: str, temperature: float, n_classes: int) -> str:
         """exp(v/τ) over their sum."""
         return self("Softmax", self.times(values, 1.0 / temperature, n_classes), axis=1)
-
-    def mean(self, each: list[str], n_classes: int) -> str:
-        """Mean of the members' values."""
-        return each[0] if len(each) == 1 else self.times(self("Sum", *each), 1.0 / len(each), n_classes)
 
     def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
         """Give a result the name of an output, and its type."""

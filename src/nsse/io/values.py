@@ -4,6 +4,7 @@ Plain values are themselves in JSON; anything else is an object whose first key 
 
     {"float": "inf"}   {"tuple": […]}   {"pairs": [[key, value], …]}   {"array": name}
     {"objects": name}   {"sparse": [data, indices, indptr], "shape": […]}
+    {"items": […], "shape": […]}   {"masked": values, "mask": {"array": name}}
     {"class": name, "parameters": {…}, "state": {…}}
     {"kernel": [module, name], "parameters": {…}, "state": {"sigma": σ, "profile": […]}}
 
@@ -19,6 +20,7 @@ import json
 import math
 import re
 from copy import copy
+from hashlib import sha256
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -40,7 +42,8 @@ _HOMES = {
     "nsse.centers": "RandomCenters Given KMeansCenters CentersPerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
     "nsse.datasets": "TableEncoder",
-    "nsse.maps": "Affine KernelMap LinearMap",
+    "nsse.ensemble": "EnsembleMap",
+    "nsse.maps": "Affine KernelMap LinearMap Member",
     "nsse.methods": "KDA LDE LFDA LPP MFA NPE NPPE NYS SPE SUPLAP IsoKRR MReg SemiRBF",
     "nsse.methods.nppe": "PolynomialMap",
     "nsse.methods.nys": "NystromMap",
@@ -50,10 +53,10 @@ _HOMES = {
     "nsse.pipelines": "AffineStep Pipeline",
     "nsse.published.nsse": "NSSE Condition Step Trace",
     "nsse.search": "SmoothEmbeddingCV",
+    "nsse.scores": "Scores",
     "nsse.smooth": "SmoothEmbedding",
     "nsse.unlabeled": "GraphPenalty LabelPropagation",
     "nsse.updates": "Kept Sums Updates",
-    "nsse.votes": "MajorityVote MeanVote Scores",
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
@@ -68,10 +71,14 @@ COMPARED_AT, PROFILE_ERROR = np.array([0.01, 0.1, 1.0, 10.0, 100.0]), 1e-9
 
 
 class Writer:
-    """Turns values into JSON, and collects their arrays in ``arrays``: one that is shared once."""
+    """Turn values into JSON, and collect their arrays in ``arrays``.
+
+    Equal arrays are stored once. The members of an ensemble have the same training rows, and often the
+    same metric.
+    """
 
     def __init__(self, updatable: bool = False) -> None:
-        self.arrays, self._names = dict[str, Any](), dict[int, str]()
+        self.arrays, self._names = dict[str, Any](), dict[Any, str]()
         self._left_out = ONLY_IN_FITS if updatable else (*ONLY_IN_FITS, UPDATES)
 
     def __call__(self, value: Any, where: str = "model") -> Any:
@@ -81,14 +88,20 @@ class Writer:
             return {"float": repr(value)}
         if _is_plain(value):
             return value
-        if isinstance(value, list | tuple):
+        if type(value) in (list, tuple):
             parts = [self(part, where) for part in value]
             return parts if isinstance(value, list) else {"tuple": parts}
         if isinstance(value, dict):
             return {"pairs": [[self(k, where), self(v, where)] for k, v in value.items()]}
+        if isinstance(value, np.ma.MaskedArray):
+            mask = np.ma.getmaskarray(value)
+            return {"masked": self(value.filled(), where), "mask": self(mask, where)}
         if isinstance(value, np.ndarray) and value.dtype.kind in STORED:
             return {"array": self._stored(value)}
         if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
+            if any(isinstance(part, Kernel | BaseEstimator) for part in value.ravel()):
+                parts = [self(part, where) for part in value.ravel()]
+                return {"items": parts, "shape": list(value.shape)}
             return {"objects": self._stored(_texts(value, where))}
         if is_sparse(value):
             rows = value.tocsr()
@@ -99,8 +112,10 @@ class Writer:
         return self._object(in_one_step(value) if isinstance(value, Pipeline) else value, where)
 
     def _stored(self, array: Any) -> str:
-        name = self._names.setdefault(id(array), str(len(self._names)))
-        self.arrays[name] = array
+        content: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        key = array.dtype.str, array.shape, sha256(content).digest()
+        name = self._names.setdefault(key, str(len(self._names)))
+        self.arrays.setdefault(name, array)
         return name
 
     def _kernel(self, kernel: Kernel, where: str) -> dict[str, Any]:
@@ -113,6 +128,8 @@ class Writer:
     def _object(self, value: Any, where: str) -> dict[str, Any]:
         if hasattr(value, "metric_"):
             value = with_own_metric(value)
+        if hasattr(value, "members_"):
+            value = with_own_estimator(value)
         kind, name = type(value), type(value).__name__
         if name not in HOME_OF or class_of(name) is not kind:
             raise _refused(f"a {name}", where)
@@ -126,13 +143,35 @@ class Writer:
 
 def with_own_metric(model: Any) -> Any:
     """Return a model whose metric nsse defines. The components of any other metric are stored."""
-    if type(model.metric_).__name__ in HOME_OF and type(model.metric_).__module__.startswith("nsse."):
+    if is_ours(model.metric_):
         return model
-    portable, fixed = copy(model), FixedMetric(dense_components(model.metric_.components_))
+    portable = copy(model)
+    portable.metric = portable.metric_ = fixed_metric(model.metric_)
+    return portable
+
+
+def with_own_estimator(search: Any) -> Any:
+    """Return a search whose estimator has a metric of nsse: otherwise that of the heaviest member."""
+    metric = getattr(search.estimator, "metric", None)
+    if metric is None or isinstance(metric, str) or is_ours(metric):
+        return search
+    portable = copy(search)
+    portable.estimator = copy(search.estimator)
+    portable.estimator.metric = fixed_metric(search.best_estimator_.metric_)
+    return portable
+
+
+def is_ours(metric: Any) -> bool:
+    """Return whether nsse defines the class of a metric."""
+    return type(metric).__name__ in HOME_OF and type(metric).__module__.startswith("nsse.")
+
+
+def fixed_metric(metric: Any) -> FixedMetric:
+    """Return the components of a fitted metric as a metric that learns nothing."""
+    fixed = FixedMetric(dense_components(metric.components_))
     fixed.components_ = fixed.components
     fixed.n_features_in_ = fixed.components.shape[1]
-    portable.metric = portable.metric_ = fixed
-    return portable
+    return fixed
 
 
 def read_value(node: Any, arrays: dict[str, Any]) -> Any:
@@ -152,6 +191,8 @@ def read_value(node: Any, arrays: dict[str, Any]) -> Any:
         "pairs": lambda: {value(key): value(part) for key, part in content},
         "array": lambda: arrays[content],
         "objects": lambda: _from_texts(arrays[content]),
+        "items": lambda: _items([value(part) for part in content], node["shape"]),
+        "masked": lambda: np.ma.MaskedArray(value(content), value(node["mask"])),
         "sparse": lambda: _sparse(value(content), node["shape"]),
         "class": lambda: _made(content, *({k: value(v) for k, v in part.items()} for _, part in others)),
         "kernel": lambda: _made_kernel(
@@ -171,8 +212,9 @@ def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
         raise ValueError(f"other attributes than a {name} has")
     check_fields(name, parameters)
     made = kind(**parameters)
-    vars(made).update(state)
-    check_state(vars(made) if isinstance(made, BaseEstimator) else {})
+    if isinstance(made, BaseEstimator):
+        vars(made).update(state)
+        check_state(vars(made))
     return made
 
 
@@ -228,6 +270,14 @@ def _from_texts(texts: Any) -> Any:
     if not all(_is_plain(value) for value in found):
         raise ValueError("labels that are neither numbers nor text")
     return np.array(found, dtype=object)[places].reshape(texts.shape)
+
+
+def _items(values: list[Any], shape: list[int]) -> Any:
+    if len(values) != math.prod(shape):
+        raise ValueError("objects of another number than their shape says")
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found.reshape(shape)
 
 
 def _sparse(parts: list[Any], shape: list[int]) -> Any:
