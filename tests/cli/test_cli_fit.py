@@ -191,14 +191,14 @@ def tuned(tmp_path_factory):
 def test_fit_tunes_the_model_that_python_tunes(tuned):
     folder, result, same, X_new, _ = tuned
     assert result["model"] == "SmoothEmbeddingCV"
-    assert result["n_voters"] == len(same.vote_.members)
+    assert result["weights"] == same.weights_.tolist()
     model = nsse.load(folder / "m.nsse")
     np.testing.assert_array_equal(model.transform(X_new), same.transform(X_new))
     assert model.predict(X_new).tolist() == same.predict(X_new).tolist()
 
 
 @pytest.mark.slow
-def test_every_command_takes_a_vote(tuned, tmp_path):
+def test_every_command_takes_an_ensemble(tuned, tmp_path):
     folder, _, same, X_new, y_new = tuned
     path, new = folder / "m.nsse", folder / "new.npz"
     labels = same.predict(X_new)
@@ -206,7 +206,8 @@ def test_every_command_takes_a_vote(tuned, tmp_path):
     assert [row["label"] for row in predicted] == labels.tolist()
     np.testing.assert_allclose([row["radius"] for row in predicted], same.certified_radius(X_new))
     assert told("evaluate", path, new)["n_wrong"] == np.sum(labels != y_new)
-    assert f"a vote of {len(same.vote_.members)} models" in run("info", path).stdout
+    n_members = len(same.members_)
+    assert f"{n_members} member{'s' * (n_members > 1)}, weights " in run("info", path).stdout
     assert told("report", path, new, "--out", tmp_path / "page.html")["n_shown"] == 75
     assert (
         "label" in told("export", path, "--onnx", tmp_path / "m.onnx", "--dtype", "float64")["outputs"]

@@ -294,10 +294,9 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
         augmented |= {"gain": choice[1].gain, "gain_error": choice[1].gain_error}
         screen.say(_about_choice(*choice))
     if last is not best:
-        n_members = len(last.members_)
         parameters = {name: _plain(value) for name, value in last.best_params_.items()}
-        screen.result |= {"parameters": parameters, "n_members": n_members}
-        screen.say(_about_search(best, in_medians, n_members))
+        screen.result |= {"parameters": parameters, "weights": last.weights_.tolist()}
+        screen.say(_about_search(best, in_medians, last.weights_.tolist()))
     if inputs.unlabeled is not None:
         screen.result["unlabeled"] = about = _about_unlabeled(model, inputs)
         screen.say(
@@ -349,16 +348,19 @@ def _about_choice(best: Any, choice: Choice) -> str:
     return f"Chose augmentation by {', '.join(names_of(best))}: it gains {by} on images left out."
 
 
-def _about_search(best: Any, in_medians: float, n_members: int) -> str:
-    """Describe the heaviest member of a search."""
-    metric = "Euclidean distances"
+def _about_search(best: Any, in_medians: float, weights: list[float]) -> str:
+    """Describe the heaviest member of a search, and the weights of all members."""
     from nsse.metrics import WithinMetric
 
     within = best.metric_
+    metric = "Euclidean distances"
     if isinstance(within, WithinMetric):
         metric = f"the within-class metric with shrinkage {within.shrinkage:g}"
     chosen = f"{metric}, σ = {in_medians:.3g} median distances, smoothness {best.smoothness:.3g}"
-    found = f"{chosen}, labels by {DECISIONS[best.decision]}"
-    if n_members == 1:
-        return f"Chose one model: {found}."
-    return f"Combined {n_members} models. The heaviest has {found}."
+    if len(weights) == 1:
+        return f"Chose {chosen}, labels by {DECISIONS[best.decision]}."
+    listed = ", ".join(f"{weight:.3g}" for weight in weights)
+    return (
+        f"Chose an ensemble of {len(weights)} members with weights {listed}. The heaviest member has "
+        f"{chosen}, labels by {DECISIONS[best.decision]}."
+    )

@@ -50,8 +50,10 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("classes", f"{len(facts['classes'])}: {_first(facts['classes'])}"))
     if "sigma" in facts:
         lines.append(("σ", f"{facts['sigma']:.4g}"))
-    if "n_voters" in facts:
-        lines.append(("labels", f"a vote of {facts['n_voters']} models"))
+    if "weights" in facts:
+        weights = facts["weights"]
+        word = "member" if len(weights) == 1 else "members"
+        lines.append(("ensemble", f"{len(weights)} {word}, weights {_first(weights)}"))
     if "parameters" in facts:
         lines.append(("parameters", _assigned(facts["parameters"])))
     return lines

@@ -78,7 +78,7 @@ def open_model(path: Path) -> Opened:
         with typed(MODEL):
             preparation = check_preparation(stored or _implied(first), int(first.n_features_in_))
     # Columns are compared by name when they are read. After that, samples are plain arrays.
-    for step in (*before, last, *getattr(last, "voters_", [getattr(last, "best_estimator_", last)])):
+    for step in (*before, last, *getattr(last, "members_", ()), getattr(last, "best_estimator_", last)):
         vars(step).pop("feature_names_in_", None)
     names = (header.metadata or {}).get(NAMES)
     if not isinstance(names, list) or len(names) != len(last.embedding_):
