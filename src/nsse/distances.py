@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.utils.extmath import row_norms
 
@@ -70,7 +71,7 @@ def products(U: Matrix, V: Matrix) -> Floats:
     return np.ascontiguousarray(G.toarray() if is_sparse(G) else G)
 
 
-def squared_norms(U: Matrix) -> Floats:
+def squared_norms(U: Matrix | NDArray[np.float32]) -> Floats:
     """‖u_i‖² of all rows, dense or sparse."""
     with np.errstate(over="ignore"):
         return np.asarray(row_norms(U, squared=True))
