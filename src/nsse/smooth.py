@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -260,7 +259,7 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         self._check_parameters()
         settings = self._settings()
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
-        self._check_components(given.classes)
+        check_components(self.n_components, len(given.classes))
         if self.unlabeled is None:
             warn_of_marker(*given.labels)
         if sample_weight is not None or self.class_weight is not None:
@@ -396,6 +395,3 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
             cure = "Pass for example `nsse.augment.Noise()`."
             rule = "be None, an object of `nsse.augment` or a function of rows"
             raise rule_error("augment", rule, self.augment, cure)
-
-    def _check_components(self, classes: NDArray[Any]) -> None:
-        check_components(self.n_components, len(classes))
