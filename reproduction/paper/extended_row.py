@@ -67,8 +67,8 @@ def _learnt(own: Realisation, scaling: str) -> Learnt:
         best = search.best_params_
         copies = {"copies": "+".join(names_of(best["augment"])) or "none"} if is_copied else {}
         own_point = {name: best[name] for name in ("decision", "sigma", "smoothness") if not is_copied}
-        chosen = copies | own_point | {"voters": len(search.voters_)}
-        # Of all points: where nearest samples decide, the scores of the best model are not the best.
+        chosen = copies | own_point | {"members": len(search.members_)}
+        # The best candidate of a scaling speaks for it: the heaviest member need not be the best one.
         score = float(search.cv_results_["mean_test_score"].max())
         return Learnt(search, score, chosen, perf_counter() - start)
     machine, score = tuned_machine(own.recipe, X, y, own.task.seed)

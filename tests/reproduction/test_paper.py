@@ -239,7 +239,7 @@ def test_rows_that_the_paper_does_not_have_are_what_our_estimators_give():
     plain = SmoothEmbedding().fit(X, y)
     assert row_of("SmoothEmbedding").error == pytest.approx(1 - plain.score(X_test, y_test))
     assert row.error == pytest.approx(1 - search.score(X_test, y_test))
-    assert row.chosen["voters"] == len(search.voters_)
+    assert row.chosen["members"] == len(search.members_)
     assert row.details["scores"] == {"unit": pytest.approx(search.cv_results_["mean_test_score"].max())}
     assert [entry.protocol for entry in cells([row], TINY)] == ["honest"]
 
@@ -439,7 +439,7 @@ def test_copies_that_make_too_many_rows_are_not_tried(monkeypatch):
 def test_the_table_of_copies_has_the_best_of_all_others_on_the_same_realisations():
     tried = {
         "none": Tried("unit", None),
-        "mirror": Tried("unit", None, {"copies": "mirror", "voters": 3}),
+        "mirror": Tried("unit", None, {"copies": "mirror", "members": 3}),
     }
     table = {"NN": ([14, 16], "none"), SMOOTH_COPIED: ([9, 11], "mirror"), "RBF SVM": ([8], "none")}
     rows = [
