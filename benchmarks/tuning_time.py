@@ -1,10 +1,17 @@
-"""How long a search takes beside a tuned SVM: the same splits, the same run.
+"""Time the search beside a tuned SVM that chooses on the same splits.
 
-    NSSE_DATA=<folder> python benchmarks/tuning_time.py
+    NSSE_DATA=<folder> OPENBLAS_NUM_THREADS=1 python benchmarks/tuning_time.py
 
-`GridSearchCV(SVC())` has 16 points, C × γ; both choose on the same splits and then fit to all samples.
-Process time on one BLAS thread, the best of several; pictures of Yale where NSSE_DATA has them, digits,
-and two tables that scikit-learn makes; of the first thousands of samples, too.
+`GridSearchCV(SVC())` has 16 settings of C and γ. Both methods choose on the same ten splits, which hold
+out a quarter of the samples, and then fit to all samples. Seconds are those of the processor on one BLAS
+thread, the least of several runs. The data are the pictures of Yale if NSSE_DATA has them, the digits,
+two tables that scikit-learn makes, and a table of 20,000 columns. The search alone is also timed on many
+classes with five samples each, and on three samples.
+
+The last columns belong to 1000 predictions: seconds of the search, the number of its members, and its
+seconds divided by those of the untuned model times the number of members.
+
+Run it with nothing else running.
 """
 
 from __future__ import annotations
@@ -23,16 +30,13 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from common import RESULTS, machine_facts, show, write_json
-from nsse import SmoothEmbeddingCV
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.datasets import load_dataset
 
 SIZES = (100, 250, 400, 900)
-MANY = 4000
+MANY, FEATURES, CLASSES = 4000, 20_000, 500
+N_SPLITS, HELD_OUT, N_WIDE, N_PREDICTED = 10, 4, 100, 1000
 TABLE = "table of 20 columns"
-
-
-def ours(splits: Any) -> Any:
-    return SmoothEmbeddingCV(cv=splits)
 
 
 def theirs(splits: Any, X: np.ndarray) -> Any:
@@ -60,14 +64,55 @@ def _table(n_features: int, n_classes: int, n_samples: int) -> tuple[Any, Any]:
     )
 
 
-def row(name: str, X: Any, y: Any, size: int, repeats: int) -> dict[str, Any]:
-    X, _, y, _ = train_test_split(X, y, train_size=size, stratify=y, random_state=0)
-    held_out = max(size // 5, len(np.unique(y)))
-    splits = list(StratifiedShuffleSplit(8, test_size=held_out, random_state=0).split(X, y))
+def wide_table(n_features: int) -> tuple[Any, Any]:
+    """Return a hundred samples of four classes; a hundredth of the columns depend on the class."""
+    rng = np.random.default_rng(0)
+    y = np.arange(N_WIDE) % 4
+    X = rng.normal(size=(N_WIDE, n_features))
+    X[:, : max(2, n_features // 100)] += 0.5 * y[:, np.newaxis]
+    return X, y
+
+
+def many_classes(n_classes: int) -> tuple[Any, Any]:
+    """Return five samples of each of many classes, around centers in 50 columns."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), 5)
+    return rng.normal(size=(n_classes, 50))[y] + 0.5 * rng.normal(size=(len(y), 50)), y
+
+
+def few_samples() -> tuple[Any, Any]:
+    """Return three samples of two classes."""
+    return np.random.default_rng(0).normal(size=(3, 5)), np.array([0, 0, 1])
+
+
+def beside_svm(name: str, X: Any, y: Any, size: int, repeats: int) -> dict[str, Any]:
+    """Time both methods on the same splits of so many samples."""
+    if size < len(y):
+        X, _, y, _ = train_test_split(X, y, train_size=size, stratify=y, random_state=0)
+    held_out = max(size // HELD_OUT, len(np.unique(y)))
+    splits = list(StratifiedShuffleSplit(N_SPLITS, test_size=held_out, random_state=0).split(X, y))
     svm = best(lambda: theirs(splits, X).fit(X, y), repeats)
-    search = best(lambda: ours(splits).fit(X, y), repeats)
-    told = {"data": name, "n_samples": size, "n_features": X.shape[1]}
-    return told | {"search": round(search, 2), "svm": round(svm, 2), "ratio": round(search / svm, 2)}
+    row = alone(name, X, y, repeats, splits)
+    return row | {"svm": round(svm, 2), "ratio": round(row["search"] / svm, 2)}
+
+
+def alone(name: str, X: Any, y: Any, repeats: int, cv: Any = None) -> dict[str, Any]:
+    """Time the search and its predictions."""
+    search = SmoothEmbeddingCV() if cv is None else SmoothEmbeddingCV(cv=cv)
+    seconds = best(lambda: search.fit(X, y), repeats)
+    new = np.resize(X, (N_PREDICTED, X.shape[1]))
+    single = SmoothEmbedding().fit(X, y)
+    ours, theirs = (best(lambda m=model: m.predict(new), repeats + 1) for model in (search, single))
+    members = len(search.members_)
+    return {
+        **{"data": name, "n_samples": len(y), "n_features": X.shape[1]},
+        **{"search": round(seconds, 3), "svm": None, "ratio": None},
+        **{
+            "predict": round(ours, 3),
+            "members": members,
+            "per_member": round(ours / theirs / members, 2),
+        },
+    }
 
 
 def best(act: Callable[[], Any], repeats: int) -> float:
@@ -84,6 +129,8 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--many", type=int, default=MANY, help="samples of the table that has many")
+    parser.add_argument("--features", type=int, default=FEATURES, help="columns of the wide table")
+    parser.add_argument("--classes", type=int, default=CLASSES, help="classes of five samples each")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS / "tuning_time.json")
     options = parser.parse_args(argv)
@@ -91,12 +138,15 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         rows = [
-            row(name, *samples, size, options.repeats)
+            beside_svm(name, *samples, size, options.repeats)
             for name, samples in sets(2000).items()
             for size in options.sizes
         ]
         if options.many:
-            rows.append(row(TABLE, *sets(options.many + 500)[TABLE], options.many, 1))
+            rows.append(beside_svm(TABLE, *sets(options.many + 500)[TABLE], options.many, 1))
+        rows.append(beside_svm("wide table", *wide_table(options.features), N_WIDE, options.repeats))
+        rows.append(alone("many classes", *many_classes(options.classes), options.repeats))
+        rows.append(alone("three samples", *few_samples(), options.repeats + 1))
     show(rows)
     record = {"rows": rows, "machine": facts}
     write_json(options.out, record)
