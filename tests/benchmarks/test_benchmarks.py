@@ -115,9 +115,15 @@ def test_deformed_images_stay_images(script):
 
 
 def test_tuning_time(run):
-    rows = run("tuning_time", "--sizes", 60, "--many", 0, "--repeats", 1)["rows"]
-    assert [row["n_samples"] for row in rows] == [60] * 3
-    assert all(row["search"] > 0 and row["svm"] > 0 for row in rows)
+    options = ("--sizes", 60, "--many", 0, "--features", 300, "--classes", 8, "--repeats", 1)
+    *beside, classes, three = run("tuning_time", *options)["rows"]
+    assert [(row["n_samples"], row["n_features"] > 64) for row in beside[-2:]] == [
+        (60, False),
+        (100, True),
+    ]
+    assert all(row["search"] > 0 and row["svm"] > 0 for row in beside)
+    assert [row["n_samples"] for row in (classes, three)] == [40, 3]
+    assert all(row["members"] >= 1 and row["svm"] is None for row in (classes, three))
 
 
 # Searches for counterexamples.
@@ -128,15 +134,6 @@ def test_no_problem_ends_above_the_grid(run):
     record = run("global_minimum", "--share", 0.005, "--grid", 40)
     assert (record["above"], record["lost"]) == (0, 0)
     assert sum(row["problems"] for row in record["rows"]) == 8
-
-
-def test_criteria_of_a_search_are_compared(script):
-    bench = script("criteria")
-    row = bench.row("iris", 5, 100)
-    assert row["group"] == "up to 40 samples"
-    assert max(row["wrong"].values()) < row["test"] / 3
-    last = bench.table_of([row, row]).splitlines()[-1]
-    assert last.startswith("| the same and N/40 for a wrong label: the same, or the nearest sample |")
 
 
 def test_versions_of_the_search_are_compared_on_the_same_splits(script, tmp_path, capsys):
@@ -156,7 +153,8 @@ def test_versions_of_the_search_are_compared_on_the_same_splits(script, tmp_path
     frontier.main(["measure", "--out", str(out), *options])
     rows = frontier.rows_of(out)
     assert len(rows) == 2 * 2 * 2
-    assert all(0.0 <= row["error"] <= 0.3 and row["radius"] > 0.0 for row in rows)
+    assert all(0.0 <= row["error"] <= 0.3 for row in rows)
+    assert all(row["radius"] > 0.0 for row in rows if row["model"] == "untuned")
     # A line that is torn is computed again, and no other one.
     out.write_bytes(out.read_bytes()[:-20])
     frontier.main(["measure", "--out", str(out), *options])
@@ -237,7 +235,7 @@ def test_attacks_find_radii_that_are_too_large(script):
 
 def test_coverage_is_measured(script, tmp_path):
     options = ["--splits", "2", "--sizes", "60", "--ratios", "0.5", "--models", "exact"]
-    rows = script("coverage").main([*options, "--out", str(tmp_path / "coverage.jsonl")])
+    rows = script("prediction_sets").main([*options, "--out", str(tmp_path / "coverage.jsonl")])
     assert [row["split"] for row in rows] == [0, 1]
     assert all(row["coverage"] > 0.75 and row["level"] < 0.2 for row in rows)
 
