@@ -37,6 +37,8 @@ nitpick_ignore_regex = [("py:obj", r"\w+"), ("py:obj", rf"nsse\.({INSIDE})(\.\w+
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
+toc_object_entries_show_parents = "hide"
+
 autosummary_generate = True
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
@@ -85,9 +87,14 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": []}
+WIDE = tuple(f"research/{page}" for page in ("study", "measurements", "methods", "paper_tables"))
 html_theme_options = {
     "header_links_before_dropdown": 7,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "gallery/index": []},
+    # Pages of wide tables need the room of the list beside them.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("index", "gallery/index", *WIDE)},
+    },
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "navigation_depth": 3,

@@ -27,8 +27,8 @@ MADE = (("_build",), ("api",), ("gallery",))
 WIDEST = 79
 BRITISH = (
     r"centre[sd]?|colou?red(?<!colored)|colours?|grey|labell(?:ed|ing)|unlabell(?:ed|ing)|neighbour\w*"
-    r"|behaviour\w*|favour\w*|(?:normal|standard|optim|minim|maxim|general|regular|factor|real)is\w+"
-    r"(?<!realistic)(?<!realism)(?<!generalist)|whilst|analyse[sd]?"
+    r"|behaviour\w*|favour\w*|whilst|analyse[sd]?"
+    r"|(?:normal|standard|optim|minim|maxim|general|regular|factor|real)is(?:e[sdr]?|ing|ations?)"
 )
 OPENINGS = "Where|Whoever|Of|Without|Beyond|Behind"
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("textstat", reason="textstat comes with the test extra")
 
 SCRIPT = Path(__file__).parents[1] / "release" / "prose.py"
-GOOD = "Pass a list of labels to the model. " * 30
+GOOD = "Pass a list of optimistic labels to it. " * 30
 BAD = {
     "splices": "The map is smooth: it changes little. ",
     "beside": "The error is lower beside an SVM. ",
