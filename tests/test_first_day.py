@@ -144,6 +144,25 @@ def test_twenty_short_texts():
         model = make_pipeline(TfidfVectorizer(), SmoothEmbedding()).fit(TEXTS, TOPICS)
     assert model.predict(["the striker won", "a loud drum"]).tolist() == ["football", "music"]
     assert nsse.certificates.certified_radius(model[-1], model[:-1].transform(TEXTS)).min() > 0.0
+    found = nsse.explanations.explain(model, ["the striker won"])
+    assert {"won", "striker"} <= set(found.to_frame()["feature"])
+    assert repr(found).splitlines()[1].startswith("  0: football over music by ")
+
+
+def test_texts_without_a_known_word_are_not_typical():
+    rng = np.random.default_rng(0)
+    topics = np.arange(60) % 2
+    texts = [
+        " ".join([*(f"t{c}{rng.integers(80)}" for _ in range(3)), f"w{rng.integers(9)}"]) for c in topics
+    ]
+    model = make_pipeline(TfidfVectorizer(), SmoothEmbedding()).fit(texts, topics)
+    smallest = 1 / 61
+    unknown, known = nsse.certificates.typicality(model, ["quantum physics", "w3"])
+    assert unknown == pytest.approx(smallest)
+    assert known > smallest
+    # If a training text has no word either, such texts are like one of the training texts.
+    model = make_pipeline(TfidfVectorizer(), SmoothEmbedding()).fit([*texts[1:], "?"], topics)
+    assert nsse.certificates.typicality(model, ["quantum physics"]) > smallest
 
 
 @pytest.mark.parametrize("use", [GraphPenalty(), LabelPropagation()], ids=lambda use: type(use).__name__)

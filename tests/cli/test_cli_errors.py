@@ -116,7 +116,7 @@ def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, t
         (("--label", "kind"), "`--label` must be left out for images"),
         (("--centers", "many"), "`--centers` must be a number, auto or all"),
         (("--metric", "within", "--shrinkage", "0"), "`--shrinkage` must be a positive number or inf"),
-        (("--metric", "none", "--shrinkage", "2"), "`--shrinkage` must come with --metric within"),
+        (("--metric", "euclidean", "--shrinkage", "2"), "`--shrinkage` must come with --metric within"),
         (("--augment", "wink"), AUGMENT),
         (("--augment", "auto,shift"), AUGMENT),
         (("--augment", ""), AUGMENT),

@@ -218,7 +218,7 @@ def test_every_command_takes_an_ensemble(tuned, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fixed"),
     [
-        (("--metric", "none"), {"metric": None}),
+        (("--metric", "euclidean"), {"metric": "euclidean"}),
         (("--sigma", 0.7, "--n-components", 1), {"sigma": 0.7, "n_components": 1}),
         (("--shrinkage", 0.5, "--smoothness", 1), {"metric__shrinkage": 0.5, "smoothness": 1.0}),
     ],

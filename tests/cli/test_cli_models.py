@@ -88,7 +88,7 @@ def test_fit_does_what_python_does(iris, fitted):
     [
         (("--n-components", 1, "--sigma", 0.7), {"n_components": 1, "sigma": 0.7}),
         (("--smoothness", 2, "--decision", "nearest"), {"smoothness": 2.0, "decision": "nearest"}),
-        (("--metric", "none"), {"metric": None}),
+        (("--metric", "euclidean"), {"metric": "euclidean"}),
         (("--metric", "within"), {"metric": "within"}),
         (("--shrinkage", 0.3), {"metric": nsse.WithinMetric(shrinkage=0.3)}),
         (("--centers", 20, "--seed", 3), {"centers": 20, "random_state": 3}),

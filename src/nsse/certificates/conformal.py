@@ -32,6 +32,7 @@ from nsse._support.errors import Described, rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
+from nsse.affine import is_sparse
 from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
 from nsse.certificates.rounding import EPS, Front, MapBounds
 from nsse.maps import KernelMap
@@ -59,6 +60,8 @@ def conformity(model: Any, X: SamplesLike) -> Floats:
     return values if last.scores_.has_one_per_class else values - np.square(F).sum(axis=1)[:, np.newaxis]
 
 
+# Embeddings are equal if they differ by less than this share of the largest entry.
+SAME = 1e-9
 # The cure for models without scores of left-out training samples.
 UNSEEN = "Pass samples that the model has not seen, and their labels, to `fit`."
 
@@ -94,6 +97,9 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
     second sign. The deviations of the scores from the class priors are multiplied by the kernel value at
     distance h/2. The largest score after that is compared with the same number of left-out training
     samples.
+
+    Sparse samples without any entry, such as texts without a known word, have the smallest value, unless
+    a training sample has no entry either.
 
     Parameters
     ----------
@@ -133,13 +139,28 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
     if gain != 1.0:
         scores = gain * scores + (1.0 - gain) * last.scores_.offsets
     values, heights = conformity(model, X), getattr(last, "_leave_one_out_heights", None)
+    behind = X
+    for step in before:
+        behind = step.transform(behind)
     if heights is not None:
-        for step in before:
-            X = step.transform(X)
-        above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, X))
+        above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, behind))
         scores, values = lowered(last, scores, heights), lowered(last, values, above)
     below = number_below(scores.max(axis=1), counts, values.max(axis=1))
-    return np.asarray((1.0 + below) / (1.0 + counts.sum()))
+    is_empty = _empty_rows(last, behind)
+    return np.asarray((1.0 + np.where(is_empty, 0.0, below)) / (1.0 + counts.sum()))
+
+
+def _empty_rows(model: Any, X: Any) -> Bools:
+    """Return which sparse samples have no entries at all, unless a training sample has none either."""
+    if not is_sparse(X):
+        return np.zeros(1, dtype=bool)
+    rows = X.tocsr()
+    is_empty = np.asarray(abs(rows).sum(axis=1)).ravel() == 0.0
+    if not is_empty.any():
+        return is_empty
+    F = np.asarray(model.embedding_, dtype=np.float64)
+    apart = np.abs(F - model.transform(rows[np.flatnonzero(is_empty)[:1]])).max(axis=1)
+    return is_empty & (apart > SAME * np.abs(F).max()).all()
 
 
 def lowered(model: Any, values: Floats, heights: Floats) -> Floats:

@@ -152,11 +152,11 @@ def _network(images: given.ImageOptions, names: list[str] | None) -> Any:
 
 def _metric(metric: str | None, shrinkage: float | None) -> Any:
     if shrinkage is None:
-        return None if metric == "none" else metric
+        return metric
     if not shrinkage > 0:
         cure = "1 is a good start; inf gives the Euclidean metric."
         raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
-    if metric == "none":
+    if metric == "euclidean":
         raise rule_error("--shrinkage", "come with --metric within", metric, "Leave one of them out.")
     from nsse.metrics import WithinMetric
 

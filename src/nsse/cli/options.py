@@ -51,7 +51,7 @@ _TUNE = (
 _SIGMA = "Kernel width, in median distances. (default: 0.65; --tune chooses)"
 _SMOOTHNESS = "Weight of the smoothness of the map. (default: 0.1; --tune chooses)"
 _DECISION = "The class of the largest score, or of the nearest training sample. --tune chooses."
-_METRIC = "Euclidean distances (none), or the learned metric (within). (default: within)"
+_METRIC = "The learned metric, or Euclidean distances. (default: within)"
 _SHRINKAGE = "How close --metric within stays to Euclidean distances. --tune chooses."
 _CENTERS = "Centers of the map: a number, auto, or all for every sample. (default: auto)"
 _UNLABELED = "More samples of the kind of DATA, without labels. The map is learned from them too."
@@ -127,7 +127,7 @@ class ModelOptions:
     sigma: Annotated[float | None, _of_model(help=_SIGMA)] = None
     smoothness: Annotated[float | None, _of_model(help=_SMOOTHNESS)] = None
     decision: Annotated[Literal["scores", "nearest"] | None, _of_model(help=_DECISION)] = None
-    metric: Annotated[Literal["none", "within"] | None, _of_model(help=_METRIC)] = None
+    metric: Annotated[Literal["within", "euclidean"] | None, _of_model(help=_METRIC)] = None
     shrinkage: Annotated[float | None, _of_model(help=_SHRINKAGE)] = None
     centers: Annotated[str | None, _of_model(metavar="M", help=_CENTERS)] = None
     seed: Annotated[int, _of_model(help="Random seed of splits, centers and subsamples.")] = 0
