@@ -183,6 +183,7 @@ def test_every_way_to_fit_is_certified_explained_and_stored(split, tmp_path, ker
     np.testing.assert_array_equal(loaded.predict_proba(X_new), model.predict_proba(X_new))
     np.testing.assert_array_equal(certified_radius(loaded, X_new), radius)
     assert_explained(model, X_new[:4])
+    assert_graph(model, X_new)
 
 
 def assert_jacobian(f, X, atol):
@@ -206,19 +207,22 @@ def assert_explained(model, X):
         np.testing.assert_allclose(found.gradient[:, k], slope, atol=1e-8)
 
 
+def assert_graph(model, X):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
+    session = onnxruntime.InferenceSession(nsse.to_onnx(model, dtype=np.float64).SerializeToString())
+    found = session.run(["embedding", "label", "probabilities"], {"X": X})
+    np.testing.assert_allclose(found[0], model.transform(X), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found[1], model.predict(X))
+    np.testing.assert_allclose(found[2], model.predict_proba(X), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("kernel", [*VALID, Clipped()], ids=named)
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
 def test_a_graph_computes_what_python_computes(split, kernel, decision):
-    onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
     X, X_new, y, _ = split
     model = SmoothEmbedding(kernel=kernel, decision=decision)
     model = make_pipeline(StandardScaler(with_std=False), model).fit(X, y)
-    session = onnxruntime.InferenceSession(nsse.to_onnx(model, dtype=np.float64).SerializeToString())
-    for rows in (X_new, X[:10]):
-        found = session.run(["embedding", "label", "probabilities"], {"X": rows})
-        np.testing.assert_allclose(found[0], model.transform(rows), rtol=0, atol=1e-12)
-        np.testing.assert_array_equal(found[1], model.predict(rows))
-        np.testing.assert_allclose(found[2], model.predict_proba(rows), rtol=0, atol=1e-12)
+    assert_graph(model, np.vstack([X_new, X[:10]]))
 
 
 class Cosine(Matern52):

@@ -3,6 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
+import sklearn
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator, clone
@@ -83,6 +84,17 @@ def literal_scores(model, X):
     shares = np.bincount(TRAIN[1]) / len(K)
     C = np.linalg.solve(K + model.smoothness * np.eye(len(K)), np.eye(10)[TRAIN[1]] - shares)
     return np.exp(-squares(U, Z) / sigma**2) @ C + shares
+
+
+@pytest.mark.filterwarnings("ignore")  # those of the other library
+@pytest.mark.parametrize("parameters", [{}, {"centers": 60}, {"decision": "nearest"}], ids=str)
+def test_metrics_of_metric_learn_are_certified_and_stored(tmp_path, parameters):
+    metric_learn = pytest.importorskip("metric_learn", reason="metric-learn is not installed")
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8):
+        pytest.skip("metric-learn 0.7 needs scikit-learn below 1.8")
+    model = SmoothEmbedding(metric=metric_learn.LFDA(n_components=9), **parameters).fit(*TRAIN)
+    test_no_step_inside_a_radius_changes_a_label(model)
+    test_a_file_and_a_graph_give_the_same(model, tmp_path)
 
 
 def test_scores_are_those_of_the_definition(model):

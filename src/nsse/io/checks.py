@@ -37,7 +37,7 @@ RULES = {
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
-    "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? scatter_:Scatter? "
+    "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? _scatter:Scatter? "
     "sigma_:+? length_unit_:+? _length_unit:+? feature_names_in_:on? classes_:oc? embedding_:gNe? "
     "labels_:oN? transduction_:oN? _left_out_embedding:xNe? _leave_one_out:lLc? "
     "_leave_one_out_labels:oL? _leave_one_out_gain:+? _leave_one_out_counts:fL? "

@@ -61,7 +61,7 @@ _HOMES = {
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
 # Attributes that nothing asks for after a fit, and those of models that learn more or are elsewhere.
-ONLY_IN_FITS = ("scatter_", "_learned", "_remote", "_training")
+ONLY_IN_FITS = ("_scatter", "_learned", "_remote", "_training")
 UPDATES = "_updates"
 STORED = "biufUmM"  # kinds of arrays that a file holds as they are
 # Widths of kernels whose squares are ordinary numbers.

@@ -320,8 +320,9 @@ def fit_to(metric: Metric, X: SamplesLike, rows: Rows) -> None:
         numbers = np.empty(0, dtype=components.dtype)  # its values are not at hand
     else:
         numbers = np.asarray(components.data if is_sparse(components) else components)
-    is_usable = numbers.dtype.kind in "buif" and bool(np.isfinite(numbers).all())
-    if len(shape) != 2 or shape[1] != X.shape[1] or not is_usable:
+    is_real = numbers.dtype.kind in "buif"
+    is_finite = is_real and bool(np.isfinite(numbers).all())
+    if len(shape) != 2 or shape[1] != X.shape[1] or not is_finite:
         rule = f"set real, finite components_ of {X.shape[1]} columns"
         got = Described(f"components_ of shape {shape} and type {numbers.dtype}")
         raise rule_error("metric", rule, got, "Check its fit method.")

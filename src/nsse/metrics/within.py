@@ -91,8 +91,6 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         What `transform` does: subtracts the mean and multiplies by A.
     weights_ : ndarray of shape (n_features,)
         What features are multiplied by first, from ``0.05 ** relevance`` to 1.
-    scatter_ : Scatter or None
-        The pairs of samples that it was learned from; None is the Euclidean metric.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -188,18 +186,18 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         learned = Learned(Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), Z, unit)
         if with_hull:
             learned = learned.with_hull()
-        self.scatter_: Scatter | None = None
+        self._scatter: Scatter | None = None
         if math.isfinite(self.shrinkage):
             n_neighbors = None if self.n_neighbors is None else self.n_neighbors * rows.per_sample
             found = contracted(learned, rows, n_neighbors, float(self.shrinkage), symmetric)
-            learned, self.scatter_ = found
+            learned, self._scatter = found
         self.affine_ = learned.affine.multiplied(1.0 / unit)
         return learned
 
     @property
     def is_fixed(self) -> bool:
         """Whether no two samples of a class were joined and features are not weighted."""
-        return self.scatter_ is None and float(self.relevance) == 0.0
+        return self._scatter is None and float(self.relevance) == 0.0
 
     @property
     def components_(self) -> Components:  # type: ignore[override]
@@ -251,9 +249,9 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         """
         if float(self.relevance) > 0.0 and self.n_features_in_ > WIDE_WEIGHTS * len(D2):
             return None
-        if self.scatter_ is None:
+        if self._scatter is None:
             return np.asarray(D2[left])
-        return self.scatter_.left_out_distances(D2, rows, left)
+        return self._scatter.left_out_distances(D2, rows, left)
 
     def heights(self, affine: Affine, X: SamplesLike) -> Floats:
         """Return squared distances of samples from the hull of the training rows.
