@@ -7,17 +7,19 @@ validated them uses the other names.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+if TYPE_CHECKING:  # commands that need no SciPy do not wait for it
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 # Validated rows of features, dense or sparse.
-Matrix = Floats | sparse.csr_array
+Matrix: TypeAlias = "Floats | sparse.csr_array"
 
 # Rows of features: array-like, sparse matrix, data frame, Dask array or array of another namespace.
 SamplesLike: TypeAlias = Any
