@@ -4,11 +4,11 @@ Each model is fitted to training samples and calibrated on the same samples, lef
 line of the table belongs to one model on one data set. It contains the share of new samples whose
 90 % set contains the true label, the standard error of this share over the splits, its distance from
 0.90 in standard errors, the share of new samples of known classes with a typicality of at most 5 %,
-and the number of labels per set.
+and the number of labels per set. The last line is the sentence of `docs/research/measurements.md`.
 
+    python benchmarks/prediction_sets.py --splits 0                     # print the stored table again
     NSSE_DATA=<folder> python benchmarks/prediction_sets.py --out sets.jsonl    # 12 splits, 12 minutes
     python benchmarks/prediction_sets.py --out sets.jsonl --sizes 300 --ratios 0.5 5    # a part of it
-    python benchmarks/prediction_sets.py --out sets.jsonl --splits 0    # print the table again
 
 The file contains one JSON line per model and split. Lines that it already contains are not computed
 again.
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -28,10 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from common import text_table
+from common import RESULTS, text_table
 from nsse import SmoothEmbedding
 from nsse.certificates import ConformalClassifier
 
+ROWS = RESULTS / "prediction_sets.jsonl"
 ALPHA, LEVEL = 0.1, 0.05
 SPLITS, N_TEST = 12, 1000
 # Made-up data: training samples, and features per training sample.
@@ -84,21 +84,19 @@ def models_of(n_train: int) -> dict[str, Callable[[Any, Any], Any]]:
 def measured(fit: Callable[[Any, Any], Any], split: Split) -> dict[str, Any]:
     """Fit one model, and compare its sets and p-values with the labels of the new samples."""
     X, y, X_new, y_new = split
-    start = time.perf_counter()
     model = fit(X, y)
-    seconds = time.perf_counter() - start
     sets = np.asarray(ConformalClassifier(model, alpha=ALPHA).fit().predict_set(X_new))
     # Version 0.3 calls typicality novelty.
     p = (model.typicality if hasattr(model, "typicality") else model.novelty)(X_new)
     codes = np.searchsorted(model.classes_, y_new)
-    return {
-        "coverage": float(sets[np.arange(len(codes)), codes].mean()),
-        "labels": float(sets.sum(axis=1).mean()),
-        "level": float((p <= LEVEL).mean()),
-        "accuracy": float(model.score(X_new, y_new)),
-        "left_out": float(model.leave_one_out_score_),
-        "seconds": round(seconds, 2),
+    found = {
+        "coverage": sets[np.arange(len(codes)), codes].mean(),
+        "labels": sets.sum(axis=1).mean(),
+        "level": (p <= LEVEL).mean(),
+        "accuracy": model.score(X_new, y_new),
+        "left_out": model.leave_one_out_score_,
     }
+    return {name: round(float(value), 4) for name, value in found.items()}
 
 
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, int, Callable[[int], Split]]]:
@@ -126,13 +124,29 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     return float(np.mean(values)), float(error)
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return one line per data set and model."""
+def experiments(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the rows of each data set and model."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         groups[row["data"], row["model"]].append(row)
+    return groups
+
+
+def sentence(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the sentence of the page about all experiments."""
+    found = [spread([row["coverage"] for row in own]) for own in experiments(rows).values()]
+    coverage = [mean for mean, _ in found]
+    furthest = max(abs(mean - (1 - ALPHA)) / error for mean, error in found if error > 0)
+    return (
+        f"In {len(found)} experiments, the coverage of 90 % sets is between {100 * min(coverage):.1f} "
+        f"and {100 * max(coverage):.1f} %, and at most {furthest:.1f} standard errors from 90 %."
+    )
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return one line per data set and model."""
     lines = []
-    for (data, model), own in groups.items():
+    for (data, model), own in experiments(rows).items():
         coverage, error = spread([row["coverage"] for row in own])
         level, level_error = spread([row["level"] for row in own])
         gap = coverage - (1 - ALPHA)
@@ -153,7 +167,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--ratios", type=float, nargs="*", default=RATIOS, help="features per sample")
     parser.add_argument("--real", nargs="*", default=list(REAL), choices=list(REAL))
     parser.add_argument("--models", nargs="*", default=[""], help="models whose names begin like this")
-    parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
+    parser.add_argument("--out", type=Path, default=ROWS, help="the file of JSON lines")
     options = parser.parse_args(argv)
     rows = stored_rows(options.out)
     done = {(row["data"], row["model"], row["split"]) for row in rows}
@@ -172,6 +186,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
                     out.write(json.dumps(row) + "\n")
                     out.flush()
     print(table(rows))
+    print(sentence(rows))
     return rows
 
 

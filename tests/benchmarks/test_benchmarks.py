@@ -208,6 +208,10 @@ def test_sources_agree(run):
     assert run("sources", "--first", 300, "--configurations", 2)["disagree"] == {}
 
 
+def test_all_attacked_models_are_there(script):
+    assert all(hasattr(make(), "fit") for make in script("certificates").ATTACKED.values())
+
+
 def test_no_label_changes_inside_a_certified_radius(run):
     record = run("certificates", "--points", 5, "--splits", 0, "--only", "wine, whitened")
     assert record["totals"]["broken"] == 0
@@ -235,9 +239,33 @@ def test_attacks_find_radii_that_are_too_large(script):
 
 def test_coverage_is_measured(script, tmp_path):
     options = ["--splits", "2", "--sizes", "60", "--ratios", "0.5", "--models", "exact"]
-    rows = script("prediction_sets").main([*options, "--out", str(tmp_path / "coverage.jsonl")])
+    rows = script("prediction_sets").main([*options, "--out", str(tmp_path / "sets.jsonl")])
     assert [row["split"] for row in rows] == [0, 1]
     assert all(row["coverage"] > 0.75 and row["level"] < 0.2 for row in rows)
+
+
+def measurements():
+    page = BENCHMARKS.parent / "docs" / "research" / "measurements.md"
+    return page.read_text(encoding="utf-8")
+
+
+def stored(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_page_shows_the_stored_coverage(script):
+    certificates, sets = script("certificates"), script("prediction_sets")
+    record = json.loads((certificates.RESULTS / "certificates.json").read_text(encoding="utf-8"))
+    assert all(table in measurements() for table in certificates.page_tables(record))
+    assert sets.sentence(stored(sets.ROWS)) in measurements()
+
+
+def test_typicality_is_measured_and_the_page_shows_it(script, tmp_path):
+    hull, out = script("hull"), tmp_path / "hull.jsonl"
+    rows = hull.main(["--genes", "--unknown", "digits", "--splits", "2", "--out", str(out)])
+    assert [row["split"] for row in rows] == [0, 1]
+    assert all(row["area"] > 0.85 and row["level"] < 0.1 for row in rows)
+    assert hull.typicality_table(stored(hull.ROWS)) in measurements()
 
 
 def test_equal_fits_are_compared(script, tmp_path):
