@@ -13,7 +13,7 @@ smallest distance to a change (in radii), and the share of points for which a ch
 30 radii. An attack that never succeeds outside the radius would prove nothing.
 
     python benchmarks/radii.py --out radii.jsonl    # 1008 models, 4 minutes
-    python benchmarks/radii.py --out radii.jsonl --models 28    # each kind once with each shape
+    python benchmarks/radii.py --out radii.jsonl --models 36    # each kind once with each shape
     python benchmarks/radii.py --out radii.jsonl --models 0    # print the table again
 
 The file contains one JSON line per model. Lines that it already contains are not computed again.
@@ -43,8 +43,9 @@ import nsse.unlabeled
 from common import text_table
 from nsse import NSSE, SmoothEmbedding
 from nsse.certificates import certified_radius
+from nsse.metrics import FixedMetric
 
-MODELS = 1008
+MODELS = 1008  # 28 of each kind, half of them with more features than samples
 STARTS, STEPS, DIRECTIONS, TOWARD, HALVINGS = 4, 15, 8, 8, 30
 OUTSIDE = 30.0  # radii within which the bisection searches
 INSIDE = 1.0 - 1e-9  # share of a radius that the attacks use
@@ -52,7 +53,9 @@ ENDLESS = 1e3  # distances between samples that stand for an infinite radius
 KINDS = (
     *("scores", "nearest", "centers", "sparse centers", "Euclidean", "float32", "scaler", "PCA"),
     *("scaler and PCA", "NSSE", "partial_fit", "augmented", "unlabeled", "loaded"),
+    *("standardized", "Matérn 3/2", "exponential", "fixed metric"),
 )
+KERNELS = {"Matérn 3/2": "matern32", "exponential": "exponential"}
 # Version 0.3 calls the graph penalty Smooth.
 GRAPH_PENALTY = getattr(nsse.unlabeled, "GraphPenalty", None) or nsse.unlabeled.Smooth
 
@@ -94,6 +97,12 @@ def fitted(kind: str, X: Any, y: Any, rng: np.random.Generator) -> Any:
     steps["scaler and PCA"] = [StandardScaler(), PCA(min(8, *X.shape), whiten=bool(rng.integers(2)))]
     if kind == "NSSE":
         return NSSE().fit(X, y)
+    if kind in ("standardized", "Matérn 3/2", "exponential"):  # version 0.3 has none of them
+        options["standardize"] = kind == "standardized"
+        options["kernel"] = KERNELS.get(kind, "gaussian")
+    if kind == "fixed metric":
+        n_outputs = int(rng.integers(2, X.shape[1] + 1))
+        options["metric"] = FixedMetric(rng.normal(size=(n_outputs, X.shape[1])))
     if kind == "partial_fit":
         half = len(y) // 2
         model = SmoothEmbedding(**options | {"decision": "scores"}).fit(X[:half], y[:half])
