@@ -32,7 +32,11 @@ nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
 # Modules that docstrings name and the reference does not show.
 INSIDE = "affine|base|graphs|hull|maps|pipelines|ridge|rows|scores|votes"
-nitpick_ignore_regex = [("py:obj", r"\w+"), ("py:obj", rf"nsse\.({INSIDE})(\.\w+)*")]
+nitpick_ignore_regex = [
+    ("py:obj", r"\w+"),
+    ("py:obj", r"nsse\.kernels\.Kernel\.widths"),
+    ("py:obj", rf"nsse\.({INSIDE})(\.\w+)*"),
+]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -95,6 +99,7 @@ html_theme_options = {
         "**": ["page-toc"],
         **{page: [] for page in ("index", "gallery/index", *WIDE)},
     },
+    "logo": {"text": f"nsse {version}"},
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "navigation_depth": 3,
