@@ -205,6 +205,19 @@ def page_tables(record: dict[str, Any]) -> list[str]:
     ]
 
 
+def attacks_sentence(record: dict[str, Any]) -> str:
+    """Return what the pages state about the attacks."""
+    totals, radii = record["totals"], {r["attacked"]: r["median radius"] for r in record["attacks"]}
+    wrong = totals["broken"] or "No"
+    return (
+        f"attacks {len(record['attacks'])} models at {totals['points']:,} samples, "
+        f"{totals['attacks']:,} times. {wrong} label changed within its radius. The median radii of "
+        f"unseen samples are {radii['digits']:.3f} for digits (8 × 8 pixels), {radii['coil20']:.3f} for "
+        f"COIL-20 with {SIZES['coil20']} images per class and {radii['orl']:.3f} for ORL with "
+        f"{SIZES['orl']} images per class (25 × 25 pixels in [0, 1])."
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--points", type=int, default=700, help="samples attacked, of each model")
@@ -222,6 +235,8 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     totals = {key: sum(row[key] for row in record["attacks"]) for key in ("points", "attacks", "broken")}
     record["totals"] = totals
     _shown(totals)
+    if not options.only[0]:
+        print(attacks_sentence(record))
     write_json(options.out, record)
     return record
 

@@ -260,6 +260,15 @@ def test_the_page_shows_the_stored_coverage(script):
     assert sets.sentence(stored(sets.ROWS)) in measurements()
 
 
+def test_the_pages_show_the_stored_attacks(script):
+    certificates, pages = script("certificates"), BENCHMARKS.parent / "docs"
+    record = json.loads((certificates.RESULTS / "certificates.json").read_text(encoding="utf-8"))
+    assert certificates.attacks_sentence(record) in " ".join(measurements().split())
+    explanation = (pages / "explanation" / "certificates.md").read_text(encoding="utf-8")
+    told = f"attacked {len(record['attacks'])} models {record['totals']['attacks']:,} times"
+    assert told in " ".join(explanation.split())
+
+
 def test_typicality_is_measured_and_the_page_shows_it(script, tmp_path):
     hull, out = script("hull"), tmp_path / "hull.jsonl"
     rows = hull.main(["--genes", "--unknown", "digits", "--splits", "2", "--out", str(out)])
