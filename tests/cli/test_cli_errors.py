@@ -207,7 +207,7 @@ def test_nothing_is_written_over_what_is_read(command, model, tmp_path):
             "`--categorical` must name columns",
         ),
         (("fit", "good.csv", "--label", "kind", "--keep", "c"), "`--keep` must name columns"),
-        (("fit", "more.csv", "--label", "kind"), "name the column in `--categorical`."),
+        (("fit", "more.csv", "--label", "kind"), "name it in `--categorical`."),
         (("fit", "good.csv", "--label", "kind", "--n-components", "9"), "`--n-components` must"),
         (
             ("fit", "good.csv", "--label", "kind", "--augment", "shift"),

@@ -160,9 +160,7 @@ def test_text_of_many_kinds_is_no_category_unless_it_is_said_to_be(n_categories,
     n_rows = 19 if n_categories == 10 else 204
     rows = "".join(f"name {k % n_categories},{k},{k % 2}\n" for k in range(n_rows))
     path = written(tmp_path, f"who,a,kind\n{rows}")
-    message = (
-        rf"column who with {n_categories} different texts in {n_rows} rows\. If they are categories"
-    )
+    message = rf"column who with {n_categories} different texts in {n_rows} rows\. If a column contains"
     with pytest.raises(ValueError, match=message):
         load_inputs(path, "kind")
     assert load_inputs(path, "kind", table=TableEncoder(categorical=["who"])).X.shape == (
@@ -174,9 +172,7 @@ def test_text_of_many_kinds_is_no_category_unless_it_is_said_to_be(n_categories,
 
 def test_a_slip_among_numbers_makes_no_categories(tmp_path):
     path = written(tmp_path, "a,kind\n1,x\n2,x\nl,y\nl,y\n")
-    with pytest.raises(
-        ValueError, match=r"column a. Got 'l' in row 3. .* name the column in `categorical`"
-    ):
+    with pytest.raises(ValueError, match=r"column a. Got 'l' in row 3. .* name it in `categorical`"):
         load_inputs(path, "kind")
 
 
@@ -350,3 +346,20 @@ def test_columns_of_numbers_take_few_calls_each(tmp_path):
     few = calls_to_read(written(tmp_path, wide(20), "few.csv"))
     many = calls_to_read(written(tmp_path, wide(220), "many.csv"))
     assert many - few < 200 * 500
+
+
+def test_all_columns_of_names_are_listed_at_once(tmp_path):
+    rows = [f"N{k},{'note ' + str(k) if k % 3 == 0 else ''},{'xy'[k % 2]},{k % 5}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["bird,comment,kind,count", *rows]), encoding="utf-8")
+    names = (
+        r"column bird with 60 different texts in 60 rows, column comment with 20 different texts in 20 "
+    )
+    with pytest.raises(
+        ValueError, match=names + r"entries\. .*If a column names the rows, pass it as `id`"
+    ):
+        load_inputs(tmp_path / "t.csv", "kind")
+    with pytest.raises(
+        ValueError, match=r"column comment with 20 different texts in 20 entries"
+    ) as caught:
+        load_inputs(tmp_path / "t.csv", "kind", id="bird")
+    assert "`id`" not in str(caught.value)

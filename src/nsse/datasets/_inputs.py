@@ -290,7 +290,8 @@ def _table(
     table.check_named("drop", encoder.drop)
     encoder.drop = [*encoder.drop, *(name for name in (label, id) if name is not None)]
     names = [name for name in table.names if name not in encoder.drop]
-    with _in_file(source):
+    hint = " If a column names the rows, pass it as `id`." if id is None else ""
+    with _in_file(source, hint):
         encoder.fit(table.features(names, encoder.categorical))
     known = TablePreparation.of(encoder, label, id)
     rows = _rows(table, known, labeled=True, unlabeled=unlabeled)
@@ -317,12 +318,16 @@ def _rows(
 
 
 @contextmanager
-def _in_file(path: Path) -> Iterator[None]:
-    """Put the name of a file before the messages of a `TableEncoder`, which does not know it."""
+def _in_file(path: Path, hint: str = "") -> Iterator[None]:
+    """Put the name of a file before the messages of a `TableEncoder`, which does not know it.
+
+    The hint follows messages about columns that may name the rows.
+    """
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        more = hint if any(words in str(error) for words in ("row id", "different texts")) else ""
+        raise ValueError(f"{path}: {error}{more}") from error
 
 
 def _about_columns(encoder: TableEncoder) -> tuple[str, ...]:

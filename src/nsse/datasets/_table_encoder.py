@@ -34,6 +34,8 @@ TYPED_DATE = ""  # the form of dates that have a type of their own, and of text 
 TRUTH = {"true": 1.0, "false": 0.0}
 # Text with more different entries than one for every two rows contains names rather than categories.
 ROWS_PER_CATEGORY = 2
+# Up to this number of different entries, rows without an entry count, too.
+FEW_TEXTS = 10
 UNKNOWN = ("ignore", "error")
 FILLS = ("median", "error")
 _LIKE_AN_ID = re.compile(
@@ -43,7 +45,7 @@ _LIKE_AN_ID = re.compile(
 START = datetime.datetime(1970, 1, 1)
 _ONE_DAY = datetime.timedelta(days=1)
 _NAME_IT = (
-    "If they are categories, name the column in `categorical`. Otherwise leave it out with `drop`."
+    "If a column contains categories, name it in `categorical`. Otherwise leave it out with `drop`."
 )
 
 Columns = Mapping[str, NDArray[Any]]
@@ -88,8 +90,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         missing category, and `count_unknown` returns how many of them each row has.
     max_categories : int, default=50
         The largest number of categories of a column that is not named in `categorical`. A column of text
-        with more different entries, or with more than one for every two rows, raises an error, because
-        it usually contains names.
+        with more different entries, or with more than one for every two entries, raises an error,
+        because it usually contains names.
 
     Attributes
     ----------
@@ -174,6 +176,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kinds: dict[str, list[str] | str | None] = {
             name: self._kind_of(name, values) for name, values in columns.items()
         }
+        self._check_no_names(columns, kinds)
         self.constant_ = [
             name for name, values in columns.items() if name not in self.keep and _is_constant(values)
         ]
@@ -355,12 +358,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if is_number.any():
             wrong = texts[int(np.argmin(is_number))]
             raise _unlike(name, values, wrong, "numbers, categories or dates", _NAME_IT)
-        found = _categories(values)
-        if len(found) > min(self.max_categories, len(values) // ROWS_PER_CATEGORY):
+        return _categories(values)
+
+    def _check_no_names(self, columns: Columns, kinds: Mapping[str, Any]) -> None:
+        """Refuse columns of text that contain names rather than categories. The error lists all."""
+        found = []
+        for name, values in columns.items():
+            known, n_rows = kinds[name], len(values)
+            if not isinstance(known, list) or name in self.categorical:
+                continue
+            n, within = len(known), f"{n_rows} rows"
+            if FEW_TEXTS < n <= n_rows // ROWS_PER_CATEGORY:
+                present = n_rows - Texts.of(values).rows(lambda text: text is None).size
+                if n > present // ROWS_PER_CATEGORY:
+                    n_rows, within = present, f"{present} entries"
+            if n > min(self.max_categories, n_rows // ROWS_PER_CATEGORY):
+                found.append(f"column {name} with {n} different texts in {within}")
+        if found:
             rule = "have few categories in each column of text"
-            got = f"column {name} with {len(found)} different texts in {len(values)} rows"
-            raise rule_error("X", rule, Described(got), _NAME_IT)
-        return found
+            raise rule_error("X", rule, Described(listed(found)), _NAME_IT)
 
     def _check_no_id(self, name: str, values: NDArray[Any]) -> None:
         """Refuse row ids: a model would learn them by heart."""
