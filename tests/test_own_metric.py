@@ -211,6 +211,22 @@ def test_weights_reach_metrics_that_take_them():
     np.testing.assert_allclose(weighted.predict_proba(TEST[0]), copies.predict_proba(TEST[0]), atol=1e-8)
 
 
+class SparseDeviation(Metric):
+    def fit(self, X, y, sample_weight=None):
+        self.components_ = sparse.diags_array(1.0 / (0.5 + X.std(axis=0)), format="csc")
+        return self
+
+
+def test_sparse_components_of_many_features_are_stored(make_blobs, tmp_path):
+    """A dense array of them would take 4 GB."""
+    data = make_blobs((9, 8), n_features=22_000, seed=2, spread=1.0)
+    model = SmoothEmbedding(metric=SparseDeviation()).fit(*data)
+    nsse.save(model, tmp_path / "m.nsse")
+    loaded = nsse.load(tmp_path / "m.nsse")
+    assert sparse.issparse(loaded.metric_.components_)
+    np.testing.assert_array_equal(loaded.predict_proba(data.X), model.predict_proba(data.X))
+
+
 class WithoutWeights(Metric):
     def fit(self, X, y):
         self.components_ = np.eye(X.shape[1])

@@ -34,7 +34,7 @@ from nsse.affine import is_sparse
 from nsse.io.archive import NotAModelError
 from nsse.io.checks import check_fields, check_state
 from nsse.kernels import Kernel
-from nsse.metrics.base import FixedMetric, dense_components
+from nsse.metrics.base import FixedMetric, held_components
 from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
@@ -168,7 +168,7 @@ def is_ours(metric: Any) -> bool:
 
 def fixed_metric(metric: Any) -> FixedMetric:
     """Return the components of a fitted metric as a metric that learns nothing."""
-    fixed = FixedMetric(dense_components(metric.components_))
+    fixed = FixedMetric(held_components(metric.components_))
     fixed.components_ = fixed.components
     fixed.n_features_in_ = fixed.components.shape[1]
     return fixed

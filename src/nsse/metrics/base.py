@@ -347,6 +347,13 @@ def behind_components(metric: Metric, X: SamplesLike, with_hull: bool) -> Learne
     return Learned(affine, U, unit, gram=gram, hull=Hull.of(gram), root=Linear(Z, components))
 
 
+def held_components(components: Any) -> Matrix:
+    """Return components in memory. Sparse ones stay sparse."""
+    if is_sparse(components):
+        return sparse.csr_array(components).astype(np.float64, copy=False)
+    return dense_components(components)
+
+
 def dense_components(components: Any) -> Floats:
     """Return components as an array, unless it would be too large."""
     if components.shape[0] * components.shape[1] > LARGEST:
