@@ -241,7 +241,8 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         Parameters
         ----------
         blocks : iterable of (X, y), or function returning one
-            Samples and labels. They must be the same blocks in the same order whenever they are read.
+            Samples and labels. They must be the same blocks in the same order whenever they are read. If
+            they are data frames, all of them must have the same columns in the same order.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of samples that each sample counts as, in the order of the blocks.
 
@@ -250,8 +251,11 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         self
             The fitted estimator. If a block cannot be used, it stays as it was before.
         """
-        source, y = read_blocks(blocks)
+        source, y, names = read_blocks(blocks)
         self.n_features_in_ = source.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
         return self._learn(source, y, sample_weight)
 
     def _learn(self, source: Source, y: LabelsLike, sample_weight: WeightsLike) -> Self:

@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import Described, rule_error, rule_message
@@ -93,8 +94,9 @@ class Source:
 class RepeatedBlocks:
     """Blocks (X, y) that are read several times and must be the same at every pass.
 
-    The first pass stores the labels and a checksum of every block. Later passes compare with them,
-    because a loader that shuffles its rows would otherwise train a model on wrong labels.
+    The first pass stores the labels and a checksum of every block, and the names of the columns if the
+    blocks are data frames. Later passes compare with them, because a loader that shuffles its rows would
+    otherwise train a model on wrong labels.
     """
 
     def __init__(self, blocks: Any) -> None:
@@ -104,8 +106,14 @@ class RepeatedBlocks:
         self._checksums: list[bytes] = []
         self.n_rows = 0
         self.n_features: int | None = None
+        self.names: NDArray[Any] | None = None
         self.is_sparse = False
-        for X, y in checked_blocks(self._begin(), None):
+        for index, (X, y, names) in enumerate(checked_blocks(self._begin(), None)):
+            self.names = names if index == 0 else self.names
+            if not _same_names(names, self.names):
+                cure = "Select the columns by name before you yield a data frame."
+                got = Described(f"other names in block {index}")
+                raise rule_error("blocks", "have the columns of the first one, in its order", got, cure)
             self._labels.append(y)
             self._checksums.append(checksum(X))
             self.n_rows += X.shape[0]
@@ -123,9 +131,11 @@ class RepeatedBlocks:
     def __call__(self) -> Iterator[Any]:
         """Read the rows of every block once more."""
         n_pass, index = next(self._passes), -1
-        for index, (X, y) in enumerate(checked_blocks(self._begin(), self.n_features)):
+        for index, (X, y, names) in enumerate(checked_blocks(self._begin(), self.n_features)):
             if index >= len(self._labels):
                 raise _changed(f"one block more than the {len(self._labels)} of the first", n_pass)
+            if not _same_names(names, self.names):
+                raise _changed(f"other columns in block {index}", n_pass)
             if not _same_labels(y, self._labels[index]):
                 raise _changed(f"other labels in block {index}", n_pass)
             if checksum(X) != self._checksums[index]:
@@ -249,12 +259,12 @@ class _Composed:
         return self.function(self.first(X), *(a.reshape(-1, *a.shape[2:]) for a in by_row), **so_far)
 
 
-def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any]]:
-    """Return the source of blocks (X, y) and their labels, after a first pass."""
+def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any], NDArray[Any] | None]:
+    """Return the source of blocks (X, y), their labels and the names of columns, after a first pass."""
     read = RepeatedBlocks(blocks)
     assert read.n_features is not None
     source = BlockSource(read, np.arange(read.n_rows), read.n_features, read.is_sparse)
-    return source, read.labels
+    return source, read.labels, read.names
 
 
 def checksum(X: SamplesLike) -> bytes:
@@ -264,6 +274,12 @@ def checksum(X: SamplesLike) -> bytes:
     for part in parts:
         found.update(np.ascontiguousarray(part).data)
     return found.digest()
+
+
+def _same_names(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return bool(np.array_equal(first, second))
 
 
 def _same_labels(first: NDArray[Any], second: NDArray[Any]) -> bool:
@@ -279,8 +295,8 @@ def _changed(found: str, n_pass: int) -> ValueError:
     return rule_error("blocks", rule, Described(f"{found} at pass {n_pass}"), cure)
 
 
-def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tuple[Any, Any]]:
-    """Every block as a matrix and labels, or an error that names the block."""
+def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield every block as a matrix, labels and names of columns, or raise an error that names it."""
     for index, block in enumerate(blocks):
         try:
             X, y = block
@@ -290,12 +306,20 @@ def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tu
                 "Yield samples and labels together.",
             )
             raise rule_error("blocks", "give pairs (X, y)", got, cure) from None
-        X = checked_rows(X, index, n_features)
+        names, X = column_names(X), checked_rows(X, index, n_features)
         n_features, y = X.shape[1], column_or_1d(y)
         if len(y) != X.shape[0]:
             got = Described(f"{X.shape[0]} rows and {len(y)} labels in block {index}")
             raise rule_error("blocks", "have one label per row", got, "Check the reader of the blocks.")
-        yield X, y
+        yield X, y, names
+
+
+def column_names(X: SamplesLike) -> NDArray[Any] | None:
+    """Return the names of the columns as scikit-learn stores them. None if there are none."""
+    reader = BaseEstimator()
+    if hasattr(X, "columns"):
+        validate_data(reader, X, skip_check_array=True)
+    return getattr(reader, "feature_names_in_", None)
 
 
 def checked_rows(X: SamplesLike, index: int, n_features: int | None, n_rows: int | None = None) -> Any:

@@ -140,3 +140,20 @@ def test_a_source_that_changes_between_passes_is_refused(blobs, got, change):
     with pytest.raises(ValueError, match=rf"same blocks at every pass. Got {got}.* at pass 3"):
         model.fit_blocks(loader)
     assert not hasattr(model, "map_")
+
+
+def test_blocks_of_data_frames_have_named_columns(blobs):
+    pandas = pytest.importorskip("pandas", reason="data frames come from pandas")
+    frame = pandas.DataFrame(blobs.X).add_prefix("column_")
+    half = len(frame) // 2
+    first, second = (frame[:half], blobs.codes[:half]), (frame[half:], blobs.codes[half:])
+    model = SmoothEmbedding().fit_blocks([first, second])
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    expected = SmoothEmbedding().fit(frame, blobs.codes).decision_function(frame)
+    np.testing.assert_allclose(model.decision_function(frame), expected, rtol=1e-8, atol=1e-8)
+    for other in (second[0][frame.columns[::-1]], second[0].to_numpy()):
+        with pytest.raises(ValueError, match=r"columns of the first one.*other names in block 1"):
+            model.fit_blocks([first, (other, second[1])])
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    model.fit_blocks([(first[0].to_numpy(), first[1]), (second[0].to_numpy(), second[1])])
+    assert not hasattr(model, "feature_names_in_")
