@@ -87,7 +87,7 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     return classes, codes
 
 
-def warn_of_marker(classes: NDArray[Any], codes: Ints) -> None:
+def warn_of_marker(classes: NDArray[Any], codes: Ints, stacklevel: int = 6) -> None:
     """Warn if -1 is a class among at least two others that are non-negative integers.
 
     Other libraries mark samples without a label with -1. With one other class, it is one of two classes.
@@ -101,7 +101,7 @@ def warn_of_marker(classes: NDArray[Any], codes: Ints) -> None:
         "marks samples without a label, pass unlabeled=nsse.unlabeled.GraphPenalty() or "
         "LabelPropagation() to SmoothEmbedding, or leave these samples out.",
         UserWarning,
-        stacklevel=6,
+        stacklevel=stacklevel,
     )
 
 

@@ -352,7 +352,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             self.members_ = comparison.worked(given.fitted, jobs, what) or [given.fitted(models[0])]
         # The members give the same warnings, which are shown once.
         for text, category in {(str(one.message), one.category): None for one in caught}:
-            warnings.warn(text, category, stacklevel=6)
+            warnings.warn(text, category, stacklevel=5)
         self.best_estimator_ = self.members_[0]
 
     def _keep_single(self) -> None:

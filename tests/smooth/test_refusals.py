@@ -159,6 +159,14 @@ def test_a_named_metric_has_the_parameters_of_its_object():
     assert set(search.best_params_) == set(grid)
 
 
+def test_minus_one_is_told_once_by_every_estimator():
+    y = np.where(np.arange(150) % 2, Y, -1)
+    for model in (nsse.NSSE(sigma=1.0), nsse.SmoothEmbeddingCV()):
+        with pytest.warns(UserWarning, match="The label -1 of 75 samples is a class") as caught:
+            model.fit(X, y)
+        assert [one.filename for one in caught if "label -1" in str(one.message)] == [__file__]
+
+
 @pytest.mark.parametrize("metric", [None, "euclidean"])
 def test_metrics_without_a_parameter_say_so(metric):
     with pytest.raises(ValueError, match="Invalid parameter 'shrinkage' for estimator Euclidean"):

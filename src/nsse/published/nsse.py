@@ -30,7 +30,7 @@ from nsse.base import EmbeddingClassifier, signs_of
 from nsse.distances import SAME_PLACE, median_distance, squared_distances
 from nsse.exceptions import ConditioningWarning, ScaleAtBoundWarning
 from nsse.kernels import Gaussian
-from nsse.labels import encoded
+from nsse.labels import encoded, warn_of_marker
 from nsse.maps import KernelMap
 from nsse.metrics.learned import centred
 from nsse.published.alternating import alternate
@@ -48,6 +48,8 @@ MATRICES = 5
 FEW = 32
 # Lengths with at most this ratio can be squared and compared.
 LARGEST_RATIO = 1e100
+# Calls between a warning of `fit` and the line of the user that calls it.
+FROM_FIT = 4
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,7 @@ class NSSE(EmbeddingClassifier):
         """
         X, self.labels_ = self._validated(X, y)
         self.classes_, codes = encoded(self.labels_)
+        warn_of_marker(self.classes_, codes, FROM_FIT)
         weights = self._weights(len(codes), len(self.classes_))
         cure = "Take fewer samples, or SmoothEmbedding, which needs few centers."
         width = X.nnz // len(codes) if is_sparse(X) else X.shape[1]
