@@ -33,8 +33,10 @@ from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.datasets import load_dataset
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "certificates"))
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "certificates")]
 from attacks import boundary, changed
+from given_ensembles import GivenEnsemble
 
 from common import RESULTS, markdown_table, write_json
 
@@ -60,6 +62,12 @@ def method(name: str) -> Callable[[], Any]:
     return lambda: getattr(nsse if name == "NSSE" else methods, name)()
 
 
+WIDTHS = (0.4, 0.65, 1.0, 1.6, 2.5)
+RULES = ("scores", "nearest", "scores", "nearest", "scores")
+SCORES = [SmoothEmbedding(sigma=s) for s in WIDTHS]
+BOTH = [SmoothEmbedding(sigma=s, decision=d) for s, d in zip(WIDTHS, RULES, strict=True)]
+METRICS = [SmoothEmbedding(metric=m, sigma=s) for m in (None, WithinMetric(0.1)) for s in (0.5, 2.0)]
+KERNELS = [SmoothEmbedding(kernel=k) for k in ("gaussian", "matern32")]
 ATTACKED: dict[str, Callable[[], Any]] = {
     "digits": SmoothEmbedding,
     "coil20": SmoothEmbedding,
@@ -76,6 +84,14 @@ ATTACKED: dict[str, Callable[[], Any]] = {
     "digits, GraphPenalty": lambda: SmoothEmbedding(unlabeled=GraphPenalty()),
     "digits, LabelPropagation": lambda: SmoothEmbedding(unlabeled=LabelPropagation()),
     "digits, tuned": SmoothEmbeddingCV,
+    "digits, five widths": lambda: GivenEnsemble(SCORES, [1.0] * 5),
+    "digits, five with nearest": lambda: GivenEnsemble(BOTH, [1.0] * 5),
+    "digits, metrics": lambda: GivenEnsemble(METRICS, [1.0, 0.5, 2.0, 1.0]),
+    "digits, kernels": lambda: GivenEnsemble(KERNELS, [2.0, 1.0]),
+    "digits, float32 ensemble": lambda: GivenEnsemble(BOTH, [1.0] * 5),
+    "coil20, five widths": lambda: GivenEnsemble(SCORES, [1.0] * 5),
+    "coil20, five with nearest": lambda: GivenEnsemble(BOTH, [1.0] * 5),
+    "wine, ensemble": lambda: make_pipeline(StandardScaler(), GivenEnsemble(BOTH, [1.0] * 5)),
     "digits, standardised": lambda: make_pipeline(StandardScaler(), SmoothEmbedding()),
     "digits, forty axes": lambda: make_pipeline(PCA(40), SmoothEmbedding()),
     "wine, whitened": lambda: make_pipeline(StandardScaler(), PCA(10, whiten=True), SmoothEmbedding()),
@@ -119,7 +135,7 @@ def attacked(title: str, n_points: int) -> dict[str, Any]:
     y = codes[train].copy()
     if title.endswith(("GraphPenalty", "LabelPropagation")):
         y[::2] = -1
-    dtype = np.float32 if title.endswith("float32") else np.float64
+    dtype = np.float32 if "float32" in title else np.float64
     model = ATTACKED[title]().fit(X[train].astype(dtype), y)
     X_new = np.random.default_rng(1).permutation(X[test])[:n_points].astype(dtype)
     radius = certified_radius(model, X_new)

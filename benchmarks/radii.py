@@ -12,8 +12,8 @@ The table contains the models, the attacked points, the points that were tried, 
 smallest distance to a change (in radii), and the share of points for which a change was found within
 30 radii. An attack that never succeeds outside the radius would prove nothing.
 
-    python benchmarks/radii.py --out radii.jsonl    # 1008 models, 4 minutes
-    python benchmarks/radii.py --out radii.jsonl --models 36    # each kind once with each shape
+    python benchmarks/radii.py --out radii.jsonl    # 1012 models, of which 220 are ensembles
+    python benchmarks/radii.py --out radii.jsonl --models 46    # each kind once with each shape
     python benchmarks/radii.py --out radii.jsonl --models 0    # print the table again
 
 The file contains one JSON line per model. Lines that it already contains are not computed again.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 import warnings
@@ -40,12 +41,16 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import nsse
 import nsse.unlabeled
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from given_ensembles import GivenEnsemble
+
 from common import text_table
-from nsse import NSSE, SmoothEmbedding
+from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.certificates import certified_radius
 from nsse.metrics import FixedMetric
 
-MODELS = 1008  # 28 of each kind, half of them with more features than samples
+MODELS = 1012  # 44 of each kind, half of them with more features than samples
 STARTS, STEPS, DIRECTIONS, TOWARD, HALVINGS = 4, 15, 8, 8, 30
 OUTSIDE = 30.0  # radii within which the bisection searches
 INSIDE = 1.0 - 1e-9  # share of a radius that the attacks use
@@ -54,6 +59,8 @@ KINDS = (
     *("scores", "nearest", "centers", "sparse centers", "Euclidean", "float32", "scaler", "PCA"),
     *("scaler and PCA", "NSSE", "partial_fit", "augmented", "unlabeled", "loaded"),
     *("standardized", "Matérn 3/2", "exponential", "fixed metric"),
+    *("ensemble of scores", "ensemble of nearest", "ensemble of both", "ensemble of kernels"),
+    "ensemble behind a scaler",
 )
 KERNELS = {"Matérn 3/2": "matern32", "exponential": "exponential"}
 # Version 0.3 calls the graph penalty Smooth.
@@ -112,9 +119,29 @@ def fitted(kind: str, X: Any, y: Any, rng: np.random.Generator) -> Any:
     if kind == "unlabeled":
         options["unlabeled"] = GRAPH_PENALTY()
         y = np.where(np.arange(len(y)) % 3 == 0, -1, y)
+    if kind.startswith("ensemble"):
+        models = [drawn_member(kind, len(y), rng) for _ in range(int(rng.integers(2, 7)))]
+        ensemble = GivenEnsemble(models, np.exp(rng.normal(size=len(models))))
+        return make_pipeline(*[StandardScaler()][: kind.endswith("scaler")], ensemble).fit(X, y)
     if kind == "sparse centers":
         return SmoothEmbedding(**options).fit(sparse.csr_array(X), y)
     return make_pipeline(*steps.get(kind, []), SmoothEmbedding(**options)).fit(X, y)
+
+
+def drawn_member(kind: str, n_samples: int, rng: np.random.Generator) -> Any:
+    """Draw a member of an ensemble."""
+    decision = rng.choice(["scores", "nearest"])
+    decision = {"ensemble of scores": "scores", "ensemble of nearest": "nearest"}.get(kind, decision)
+    kernels = ["gaussian", "matern32", "exponential"] if kind.endswith("kernels") else ["gaussian"]
+    metrics = [None, "within", WithinMetric(float(10.0 ** rng.uniform(-2, 0)), relevance=0.0)]
+    return SmoothEmbedding(
+        sigma=float(np.exp(rng.uniform(np.log(0.2), np.log(4.0)))),
+        smoothness=float(np.exp(rng.uniform(np.log(1e-4), np.log(3.0)))),
+        decision=str(decision),
+        kernel=str(rng.choice(kernels)),
+        metric=metrics[int(rng.integers(3))],
+        centers=int(rng.integers(5, max(6, n_samples // 2))) if rng.random() < 0.2 else None,
+    )
 
 
 def reloaded(model: Any) -> Any:
@@ -175,7 +202,7 @@ class Target:
         v = scores.functions(f(Z))
         own = scores.codes == np.searchsorted(scores.classes, labels)[:, np.newaxis]
         i, j = np.where(own, v, -np.inf).argmax(axis=1), np.where(own, -np.inf, v).argmax(axis=1)
-        G = np.einsum("nd,ndp->np", scores.weights[j] - scores.weights[i], f.jacobian(Z))
+        G = f.gradients(Z, scores.weights[j] - scores.weights[i])
         return G if self.pull is None else G @ self.pull.T
 
     def _by_differences(self, X: Any, labels: Any, radius: Any) -> Any:

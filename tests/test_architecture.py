@@ -93,7 +93,6 @@ MAY_IMPORT = {
         "metrics",
         "pipelines",
         "scores",
-        "votes",
     },
     # A file says which version wrote it; classes are found by their public names.
     "io": words("affine datasets ensemble kernels maps metrics nsse pipelines scores smooth"),

@@ -1,7 +1,7 @@
 """Projected gradient attacks inside certified radii, and bisection to the boundary.
 
-The attack climbs the best function of a rival class less the best of x's own class, with the Jacobian
-of the map in closed form, and goes back to the ball after every step. What counts is `predict`.
+The attack climbs the largest value of another class less the value of the label, with the Jacobians of
+the members in closed form, and goes back to the ball after every step. What counts is `predict`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import numpy as np
 
 from nsse.maps import LinearMap
 from nsse.pipelines import split_pipeline
-from nsse.votes import vote_of
 
 
 def changed(model, X, radius, *, starts=3, steps=12, seed=0):
@@ -44,16 +43,22 @@ def boundary(model, X, *, furthest, steps=30):
 
 
 def lead_gradient(model, X, labels):
-    """Gradient by x of the best rival function less the best own one; of a vote, summed over members."""
+    """Gradient by x of the largest value of another class less that of the label, over all members."""
     front, last = split_pipeline(model)
     affine = None if front.form is None else front.form.affine
     Z = X if affine is None else affine(X)
-    total = np.zeros_like(Z)
-    for f, scores in vote_of(last).members:
+    members = last.map_.members(last.scores_)
+    values = sum(member.values(Z) for member in members)
+    codes, rows = np.searchsorted(last.scores_.classes, labels), np.arange(len(Z))
+    values[rows, codes] = -np.inf
+    rivals, total = values.argmax(axis=1), np.zeros_like(Z)
+    for f, scores, weight in members:
         v = scores.functions(f(Z))
-        own = scores.codes == np.searchsorted(scores.classes, labels)[:, np.newaxis]
-        i, j = np.where(own, v, -np.inf).argmax(axis=1), np.where(own, -np.inf, v).argmax(axis=1)
-        total += gradient(f, Z, scores.weights[j] - scores.weights[i])
+        i, j = (
+            np.where(scores.codes == c[:, np.newaxis], v, -np.inf).argmax(axis=1)
+            for c in (codes, rivals)
+        )
+        total += weight * gradient(f, Z, scores.weights[j] - scores.weights[i])
     return total if affine is None else affine.pull_back(total)
 
 

@@ -164,7 +164,7 @@ def test_sets_hold_under_any_move_below_the_radius(split):
         assert np.all(after >= before)
     assert conformal.predict_set(X_new[:150], radius=radius).sum() > before.sum()
     nearest = SmoothEmbedding(decision="nearest").fit(X, y)
-    with pytest.raises(ValueError, match="`model` must be one kernel map with a score per class"):
+    with pytest.raises(ValueError, match=r"`model` must have class scores where .* moved"):
         ConformalClassifier(nearest).fit().predict_set(X_new[:2], radius=0.1)
 
 

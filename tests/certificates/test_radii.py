@@ -22,7 +22,6 @@ from nsse.kernels import Gaussian
 from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 from nsse.unlabeled import GraphPenalty, LabelPropagation
-from nsse.votes import MajorityVote, MeanVote
 
 
 def mirrored(X):
@@ -39,20 +38,6 @@ class Linear(SmoothEmbedding):
         codes = np.searchsorted(self.classes_, y)
         self.scores_ = Scores.nearest(self.classes_, self.map_(X), codes)
         return self
-
-
-def voting(kind, *models):
-    class Voting(SmoothEmbedding):
-        def fit(self, X, y):
-            super().fit(X, y)
-            fitted = [model.fit(X, y) for model in models]
-            self.vote_ = kind([(model.map_, model.scores_) for model in fitted])
-            return self
-
-        def predict(self, X):
-            return self.vote_.predict(X)
-
-    return Voting()
 
 
 MODELS = {
@@ -73,14 +58,6 @@ MODELS = {
     "whitened": make_pipeline(StandardScaler(), PCA(3, whiten=True), SmoothEmbedding()),
     "metric before": make_pipeline(WithinMetric(), SmoothEmbedding(metric=None)),
     "searched": GridSearchCV(SmoothEmbedding(), {"sigma": [0.5, 1.0]}, cv=2),
-    "mean": voting(MeanVote, *(SmoothEmbedding(sigma=s) for s in (0.4, 0.8, 2.0))),
-    "majority": voting(
-        MajorityVote,
-        *(
-            SmoothEmbedding(sigma=s, decision=d)
-            for s, d in ((0.4, "scores"), (1.0, "nearest"), (2.0, "scores"))
-        ),
-    ),
 }
 
 
@@ -244,41 +221,6 @@ def test_ill_conditioned_maps_keep_their_labels(data, new):
     model.map_, model.scores_ = f, Scores.of_classes(np.array([0, 1]), np.array([[0.0], [1.0]]), offsets)
     radius = certified_radius(model, new)
     assert not changed(model, new, radius).any()
-
-
-def test_a_vote_of_one_is_its_member(data, new):
-    model = SmoothEmbedding().fit(data.X, data.codes)
-    alone = model.certified_radius(new)
-    for kind in (MeanVote, MajorityVote):
-        model.vote_ = kind([(model.map_, model.scores_)])
-        np.testing.assert_allclose(certified_radius(model, new), alone, rtol=1e-9)
-        np.testing.assert_array_equal(model.vote_.predict(new), model.predict(new))
-        np.testing.assert_allclose(model.vote_.probabilities(new).sum(axis=1), 1.0)
-
-
-def test_as_many_members_as_it_takes_must_change(data, new):
-    """Three equal members: none of them changes below its radius, so neither does the vote."""
-    model = SmoothEmbedding().fit(data.X, data.codes)
-    alone = model.certified_radius(new)
-    narrow = SmoothEmbedding(sigma=0.2).fit(data.X, data.codes)
-    same = narrow.predict(new) == model.predict(new)
-    model.vote_ = MajorityVote([(narrow.map_, narrow.scores_), *[(model.map_, model.scores_)] * 2])
-    np.testing.assert_allclose(certified_radius(model, new)[same], alone[same], rtol=1e-9)
-
-
-def test_votes_agree_with_their_values(data, new):
-    models = [
-        SmoothEmbedding(sigma=s, decision=d).fit(data.X, data.codes)
-        for s, d in ((0.4, "nearest"), (3.0, "scores"))
-    ]
-    vote = MajorityVote([(m.map_, m.scores_) for m in models])
-    labels = vote.predict(new)
-    np.testing.assert_array_equal(labels, models[0].predict(new))  # of two, the first decides
-    np.testing.assert_array_equal(vote.classes[vote.probabilities(new).argmax(axis=1)], labels)
-    with pytest.raises(ValueError, match="`members` must have one score per class"):
-        MeanVote([(models[0].map_, models[0].scores_)])
-    with pytest.raises(ValueError, match="`members` must be one or more"):
-        MajorityVote([])
 
 
 def test_gaps_are_no_part_of_a_sample_that_could_change(data, new):

@@ -1,6 +1,7 @@
 """Certificates: how far a prediction can be trusted, proved from the map and not from more data.
 
-- ``radii``: the distance within which no change of x changes its label, through pipelines and votes;
+- ``radii``: the distance within which no change of x changes its label, through pipelines;
+- ``accuracy``: the share of samples that are right and have a radius above a limit, as a scorer;
 - ``rounding``: what rounding can do to that, bounded;
 - ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
 - ``theorem``: Theorem 1 of the paper, term by term;
@@ -13,6 +14,7 @@ A decision is known as affine functions of f with classes (`nsse.scores`), a map
 (`nsse.maps`). The mathematics is in ``docs/research/derivation.md``.
 """
 
+from nsse.certificates.accuracy import CertifiedAccuracy, certified_accuracy
 from nsse.certificates.conformal import ConformalClassifier, typicality
 from nsse.certificates.generalization import GeneralizationReport, generalization_report
 from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
@@ -21,6 +23,7 @@ from nsse.certificates.selective import RiskCoverage, Selection, SelectivePredic
 from nsse.certificates.theorem import Theorem1, theorem_1
 
 __all__ = [
+    "CertifiedAccuracy",
     "ConformalClassifier",
     "GeneralizationReport",
     "LipschitzBounds",
@@ -28,6 +31,7 @@ __all__ = [
     "Selection",
     "SelectivePredictor",
     "Theorem1",
+    "certified_accuracy",
     "certified_radius",
     "generalization_report",
     "lipschitz_bounds",

@@ -14,12 +14,15 @@ without it, are compared with those of x by the whole model: the jackknife, in c
 (`nsse.ridge`), without another fit. For it nothing is proved: unit and class shares are kept when a
 sample leaves. Its coverage was measured (``docs/research/measurements.md``).
 
-If x was moved by less than r before it was seen, s_c was moved by no more than b_c(r) = √(w_c'Qw_c) √(2
-− 2κ(r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
+If x was moved by less than r before it was seen, its score s_c cannot have fallen by more than b_c(r) =
+√(w_c'Qw_c) √(2 − 2κ(r²/σ²)) (`nsse.certificates.radii`). With s_c + b_c(r), the set contains every label
+that the set of the original sample contained. For an ensemble, `rise_of_member` bounds the values of
+each member, and the weighted bounds are added.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -33,12 +36,12 @@ from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import is_sparse
-from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
-from nsse.certificates.rounding import EPS, Front, MapBounds
-from nsse.maps import KernelMap
+from nsse.certificates.radii import Decision, behind_metric, change, checked_samples, norms_between
+from nsse.certificates.rounding import EPS, Front, MapBounds, widest_weight
+from nsse.maps import Member
 from nsse.metrics.base import as_metric
 from nsse.pipelines import check_model, opened
-from nsse.votes import MajorityVote
+from nsse.scores import Scores
 
 
 def conformity(model: Any, X: SamplesLike) -> Floats:
@@ -52,10 +55,7 @@ def conformity(model: Any, X: SamplesLike) -> Floats:
         return np.asarray(model.predict_proba(X), dtype=np.float64)
     for step in before:
         X = step.transform(X)
-    Z, vote = checked_samples(last, X), getattr(last, "vote_", None)
-    if vote is not None:
-        return np.asarray(vote.probabilities(Z) if isinstance(vote, MajorityVote) else vote.values(Z))
-    F = last.map_(Z)
+    F = last.map_(checked_samples(last, X))
     values = last.scores_.values(F)
     return values if last.scores_.has_one_per_class else values - np.square(F).sum(axis=1)[:, np.newaxis]
 
@@ -338,17 +338,51 @@ def scored(model: Any, X: SamplesLike, y: LabelsLike) -> tuple[Floats, Ints, Flo
 
 
 def largest_rise(model: Any, X: SamplesLike, radius: float) -> Floats:
-    """What scores of classes can have lost by a move of less than ``radius``, rounding included."""
+    """Return by how much a move of less than ``radius`` can have lowered the scores of the classes."""
     before, last = opened(model)
-    members = certified_vote(last).members
-    f, scores = members[0]
-    if len(members) > 1 or not isinstance(f, KernelMap) or not scores.has_one_per_class:
+    decision = Decision.of(last)
+    if not decision.is_sum and not decision.members[0].scores.has_one_per_class:
         cure = 'Take a SmoothEmbedding with decision="scores", or radius=0.'
-        rule = "be one kernel map with a score per class where samples may have been moved"
-        raise rule_error("model", rule, type(last).__name__, cure)
+        rule = "have class scores where samples may have been moved"
+        raise rule_error(
+            "model", rule, Described(f'{type(last).__name__} with decision="nearest"'), cure
+        )
     front = Front.through(before, X)
-    Z = checked_samples(last, front.Z)
-    bounds = MapBounds.of(f, Z, f(Z[:1]), np.zeros(1))
-    moved = behind_metric(front, f).moved(np.full(Z.shape[0], radius))
-    norms = np.linalg.norm(scores.weights @ bounds.factor, axis=1) * (1.0 + 16 * EPS)
-    return np.asarray(np.outer(f.kernel.change(moved), norms) + 2.0 * bounds.of_functions(scores))
+    front = replace(front, Z=checked_samples(last, front.Z))
+    rises = [rise_of_member(member, front, radius, decision) for member in decision.members]
+    return np.asarray(decision.offset + np.sum(rises, axis=0))
+
+
+def rise_of_member(member: Member, front: Front, radius: float, decision: Decision) -> Floats:
+    """Return by how much the values of the classes can rise, times the weight of the member.
+
+    The value of a class in a sum is its largest function, minus the mean of such values over all n
+    classes. Let j be the functions that are largest at the sample. The value of class c becomes that of
+    one of its functions i, and those of other classes become those of their j at least. The norm of
+    (1 − 1/n) a_i − Σ_j a_j/n, where j is of all other classes, therefore bounds the rise.
+    """
+    f, scores, weight = member
+    F = f(front.Z)
+    bounds = MapBounds.of(f, front.Z, F)
+    moved = behind_metric(front, f).moved(np.full(len(F), radius))
+    images = scores.weights @ bounds.factor
+    if decision.is_sum:
+        norms = norms_of_centered(scores, scores.functions(F), images)
+    else:
+        norms = np.linalg.norm(images, axis=1) * (1.0 + 16 * EPS)
+    # Values are wrong at the sample and where it was, and the functions j need not be the largest ones.
+    wrong = bounds.of_functions(scores) + bounds.growth_of_functions(scores) * moved
+    size = bounds.largest_function(scores) + widest_weight(scores) * bounds.size_growth * moved
+    rounding = (8.0 if decision.is_sum else 2.0) * wrong + decision.rounding * size
+    return weight * (change(f, moved)[:, np.newaxis] * norms + rounding[:, np.newaxis])
+
+
+def norms_of_centered(scores: Scores, v: Floats, images: Floats) -> Floats:
+    """Return the largest norm of (1 − 1/n) a_i − Σ_j a_j/n over the functions i of every class."""
+    n = len(scores.classes)
+    of_class = [np.flatnonzero(scores.codes == c) for c in range(n)]
+    largest = [images[own[v[:, own].argmax(axis=1)]] / n for own in of_class]
+    total, norms = np.sum(largest, axis=0), np.empty((len(v), n))
+    for c, own in enumerate(of_class):
+        norms[:, c] = norms_between(total - largest[c], (1.0 - 1.0 / n) * images[own]).max(axis=1)
+    return norms * (1.0 + 16 * EPS)

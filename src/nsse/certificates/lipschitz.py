@@ -26,7 +26,7 @@ from nsse._support.types import Floats, Matrix, SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.certificates.radii import checked_samples
 from nsse.certificates.rounding import MapBounds, require_valid
-from nsse.maps import KernelMap, LinearMap, summed_gradients
+from nsse.maps import KernelMap, LinearMap, Member, summed_gradients
 
 STARTS = 3  # steepest points from which to climb
 LOOKED_AT = 300  # centres at most where steep places are looked for
@@ -151,16 +151,39 @@ def row_sum_bound(f: KernelMap) -> float:
 
 def rkhs_bound(f: KernelMap) -> float:
     """√(2γ)/σ √λmax(Q), from √(2 − 2κ(t)) ≤ √(2γ) r/σ; Q is raised by its rounding."""
-    factor = MapBounds.of(f, None, np.empty((0, 1)), np.zeros(1)).factor
+    factor = MapBounds.of(f, None, np.empty((0, 1))).factor
     return f.kernel.unit_slope * float(np.linalg.norm(factor, 2))
 
 
 def lipschitz_constant(f: Any) -> float:
-    """The smallest constant proved of a map, in the units of the samples."""
+    """Return the smallest constant that is proved for a map, in the units of the samples."""
     if isinstance(f, LinearMap):
         return f.affine.norm
-    require_slope(f)
-    return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
+    if isinstance(f, KernelMap):
+        require_slope(f)
+        return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
+    total = sum(member.weight * slope_of_values(member) for member in f.members(None))
+    return float(np.linalg.norm(f.rotation, 2)) * total
+
+
+def slope_of_values(member: Member) -> float:
+    """Return a Lipschitz constant of the values of the classes of a member, less their mean.
+
+    The mean of all functions is subtracted, which changes all values by the same number. Each value is
+    then a maximum of functions and changes no faster than the steepest of them.
+    """
+    f, scores, _ = member
+    affine = f.metric if isinstance(f, KernelMap) else f.affine
+    bounds = MapBounds.of(f, np.zeros((1, affine.n_features)), np.zeros((1, f.n_components)))
+    images = (scores.weights - scores.weights.mean(axis=0)) @ bounds.factor
+    if isinstance(f, KernelMap):
+        require_slope(f)
+        images = images * (f.metric.norm * f.kernel.unit_slope)
+    if scores.has_one_per_class:
+        return float(np.linalg.norm(images, 2))
+    lengths = np.linalg.norm(images, axis=1)
+    steepest = [lengths[scores.codes == c].max() for c in range(len(scores.classes))]
+    return float(np.linalg.norm(steepest))
 
 
 def require_slope(f: KernelMap) -> None:

@@ -20,10 +20,9 @@ from sklearn.utils.extmath import row_norms
 from nsse._support.errors import rule_error
 from nsse._support.types import Floats, Matrix, SamplesLike
 from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
-from nsse.maps import KernelMap, LinearMap
+from nsse.maps import KernelMap, LinearMap, Member
 from nsse.pipelines import affine_of_step, is_encoder
 from nsse.scores import Scores
-from nsse.votes import Member
 
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 # Sizes of coefficients, weights and widths between which the bounds neither overflow nor underflow.
@@ -111,10 +110,11 @@ def is_ordinary(member: Member) -> bool:
     """Whether the numbers of a map and its scores are neither too small nor too large for the bounds.
 
     Those of a fit are. A file could hold others: the same function with all coefficients divided by
-    1e300 and all weights multiplied by it, so that squares of the coefficients vanish.
+    1e300 and all weights multiplied by it, so that squares of the coefficients vanish. The weight of a
+    member of an ensemble is not negative, because the bound of a member is a lower one.
     """
     f: Any = member.map
-    sizes = [largest_value(member.scores.weights)]
+    sizes = [largest_value(member.scores.weights), float(member.weight)]
     if isinstance(f, LinearMap):
         if not SAFE[0] < largest_value(f.affine.dense()) < SAFE[1]:
             return False
@@ -132,9 +132,11 @@ class MapBounds:
     factor : ndarray of shape (d, d)
         F with FF' at least Q in the order of symmetric matrices: ‖F'a‖ is at least the norm of a'f.
     error : ndarray of shape (n_samples,) or (1,)
-        How far computed values of f may be from the exact ones, at the samples and at moved ones.
+        How far computed values of f may be from the exact ones at the samples.
     size : ndarray of shape (n_samples,) or (1,)
         ‖f‖ is at most so large there.
+    error_growth, size_growth : float
+        How much larger both may be at a moved sample, per unit of the distance.
     gradient_error : float
         How far computed gradients of a'f behind the metric may be from the exact ones, ‖a‖ = 1.
     """
@@ -142,18 +144,33 @@ class MapBounds:
     factor: Floats
     error: Floats
     size: Floats
+    error_growth: float = 0.0
+    size_growth: float = 0.0
     gradient_error: float = np.inf
 
     @classmethod
-    def of(cls, f: Any, Z: Matrix | None, F: Floats, reach: Floats) -> MapBounds:
-        """Of a map at samples ``Z`` in front of it, where it is ``F``, moved by ``reach`` at most."""
-        return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_kernels(f)
+    def of(cls, f: Any, Z: Matrix | None, F: Floats) -> MapBounds:
+        """Of a map at samples ``Z`` in front of it, where it is ``F``."""
+        return _of_linear(f, Z, F) if isinstance(f, LinearMap) else _of_kernels(f)
 
     def of_functions(self, scores: Scores) -> Floats:
-        """What a computed affine function of f may be wrong by."""
-        widest = float(np.linalg.norm(scores.weights, axis=1).max())
-        products = widest * self.size + float(np.abs(scores.offsets).max())
-        return widest * self.error + 2.0 * (scores.weights.shape[1] + 8) * EPS * products
+        """Return what a computed affine function of f may be wrong by at the samples."""
+        rounding = 2.0 * (scores.weights.shape[1] + 8) * EPS
+        return widest_weight(scores) * self.error + rounding * self.largest_function(scores)
+
+    def growth_of_functions(self, scores: Scores) -> float:
+        """Return how much larger that may be at a moved sample, per unit of the distance."""
+        rounding = 2.0 * (scores.weights.shape[1] + 8) * EPS
+        return widest_weight(scores) * (self.error_growth + rounding * self.size_growth)
+
+    def largest_function(self, scores: Scores) -> Floats:
+        """Return a bound of the sizes of all functions at the samples."""
+        return widest_weight(scores) * self.size + float(np.abs(scores.offsets).max())
+
+
+def widest_weight(scores: Scores) -> float:
+    """Return the largest norm of the weights of a function."""
+    return float(np.linalg.norm(scores.weights, axis=1).max())
 
 
 def _of_kernels(f: KernelMap) -> MapBounds:
@@ -175,7 +192,7 @@ def _of_kernels(f: KernelMap) -> MapBounds:
         # |κ′| ‖u − z‖ ≤ σ √curvature, and products of u and of z are subtracted: 2/σ² times 2R more.
         length = kernel.sigma * np.sqrt(kernel.curvature) + 2.0 * np.sqrt(largest)
         slope = 8.0 / kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
-    return MapBounds(factor, np.array([error]), np.array([size]), float(slope))
+    return MapBounds(factor, np.array([error]), np.array([size]), gradient_error=float(slope))
 
 
 def require_valid(f: KernelMap) -> None:
@@ -187,13 +204,14 @@ def require_valid(f: KernelMap) -> None:
     raise rule_error("model", rule, f"a {type(f.kernel).__name__}: {f.flaw}", cure)
 
 
-def _of_linear(f: LinearMap, Z: Matrix | None, F: Floats, reach: Floats) -> MapBounds:
-    """Products are wrong in proportion to what is multiplied, moved by ``reach`` at most."""
+def _of_linear(f: LinearMap, Z: Matrix | None, F: Floats) -> MapBounds:
+    """Products are wrong in proportion to what is multiplied, and moved samples may be larger."""
     size, g = absolute_norm(f.affine), relative_error(f.affine, EPS)
-    widest = float(np.abs(f.affine.scale).max())
-    length = lengths(F) + size * widest * reach
-    error = g * size * (_sizes(Z, f.affine, True) + widest * reach) + 8.0 * EPS * length
-    return MapBounds(raised_factor(f.gram, g * float(np.trace(f.gram))), error, length + error)
+    stretch, length = size * float(np.abs(f.affine.scale).max()), lengths(F)
+    error = g * size * _sizes(Z, f.affine, True) + 8.0 * EPS * length
+    growth = (g + 8.0 * EPS) * stretch
+    factor = raised_factor(f.gram, g * float(np.trace(f.gram)))
+    return MapBounds(factor, error, length + error, growth, stretch + growth)
 
 
 def raised_factor(gram: Floats, raise_by: float) -> Floats:

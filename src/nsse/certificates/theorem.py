@@ -30,7 +30,7 @@ from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import is_sparse
 from nsse.certificates.generalization import nearest_own_and_other
 from nsse.certificates.lipschitz import lipschitz_constant
-from nsse.certificates.radii import certified_vote, checked_samples
+from nsse.certificates.radii import checked_samples, require_certifiable
 from nsse.distances import squared_distances
 
 Q_GRID = 256  # values of Q tried for every class
@@ -169,7 +169,8 @@ def theorem_1(
         if value is not None:
             check_number(name, value, positive=True, cure="None takes the best value.")
     check_is_fitted(model)
-    f = certified_vote(model).members[0].map
+    require_certifiable(model)
+    f = model.map_
     X, y = checked_samples(model, X), column_or_1d(y)
     check_consistent_length(X, y)
     classes = np.unique(y)

@@ -19,7 +19,7 @@ from nsse.affine import SAFE, Affine, is_sparse
 from nsse.certificates.radii import OWN, WORST
 from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, is_ordinary, relative_error
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
-from nsse.maps import KernelMap, LinearMap
+from nsse.maps import KernelMap, LinearMap, Member
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.facts import without_radii
 from nsse.report.explorer.models import Findings, why_not_valid
@@ -60,7 +60,7 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
         return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
     entry = _entry(findings, vote, preparation)
     is_usual = all(SAFE[0] < space["norm"] < SAFE[1] for space in entry["spaces"])
-    if not is_usual or not all(map(is_ordinary, vote.members)):
+    if not is_usual or not all(is_ordinary(Member(*member)) for member in vote.members):
         return _without("Its numbers are too small or too large. Rescale the samples.", live)
     return LiveMap(entry)
 
@@ -76,7 +76,7 @@ def _without(reason: str, live: bool | str) -> LiveMap:
 def _obstacle(findings: Findings, vote: Vote) -> str:
     if not all(isinstance(member.map, KernelMap | LinearMap) for member in vote.members):
         return f"It needs a kernel or linear map; {findings.name} has another kind."
-    if sentence := why_not_valid(vote):
+    if sentence := why_not_valid(vote.members):
         return sentence.replace("They need", "It needs")
     kernels = [member.map.kernel for member in vote.members if isinstance(member.map, KernelMap)]
     if missing := [kernel for kernel in kernels if not has_profile(kernel)]:
@@ -199,7 +199,7 @@ def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
     if is_linear:  # rounding of a linear map depends on the samples: those shown are looked at
         Z = np.zeros((1, f.affine.n_features)) if Z is None else Z
         F = f(Z)
-    bounds = MapBounds.of(f, Z, F, np.zeros(len(F)))
+    bounds = MapBounds.of(f, Z, F)
     rounding = 4.0 * float(np.max(bounds.of_functions(scores)))
     kernel: dict[str, Any] = {} if is_linear else kernel_entry(f.kernel)
     if kernel:  # values of a table are wrong by a little more

@@ -22,7 +22,7 @@ from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.base import EmbeddingClassifier
 from nsse.certificates import ConformalClassifier, certified_radius
-from nsse.certificates.radii import certified_vote
+from nsse.certificates.radii import require_certifiable
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
 from nsse.class_maps import (
     ClassMap,
@@ -33,7 +33,7 @@ from nsse.class_maps import (
 )
 from nsse.maps import KernelMap
 from nsse.pipelines import affine_of_step, opened
-from nsse.votes import Vote, vote_of
+from nsse.votes import Vote
 
 # Centres at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
@@ -292,15 +292,15 @@ def why_unproved(model: Any) -> str:
     """What certified radii lack, in a sentence; empty where they can be computed."""
     before, core = opened(model)
     try:
-        certified_vote(core)
+        members = require_certifiable(core)
     except TypeError:
         return f"They need a kernel or linear map; {type(core).__name__} has another kind."
-    return why_not_valid(vote_of(core)) or affine_front(before, with_gaps=True)[1]
+    return why_not_valid(members) or affine_front(before, with_gaps=True)[1]
 
 
-def why_not_valid(vote: Vote) -> str:
+def why_not_valid(members: Sequence[Any]) -> str:
     """Which kernel certificates refuse, in a sentence; empty if there is none."""
-    for f, _ in vote.members:
+    for f in (member.map for member in members):
         if isinstance(f, KernelMap) and f.flaw is not None:
             return f"They need a valid kernel; {type(f.kernel).__name__} is not valid: {f.flaw}."
     return ""
