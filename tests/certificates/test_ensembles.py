@@ -275,11 +275,9 @@ def test_margins_fall_with_the_distance_and_hold(name, fitted, new):
         bound = sum(one.member.weight * one.least(np.full((len(new), 3), r)) for one in margins)
         for rival in range(3):
             some = np.flatnonzero(codes != rival)
-            rivals = np.full(len(some), rival)
-            near = sum(
-                one.member.weight * one.against(some, rivals).least(np.full(len(some), r))
-                for one in margins
-            )
+            rivals = np.full((len(some), 1), rival)
+            duels = [(one.member.weight, one.against(some, rivals)) for one in margins]
+            near = sum(weight * duel.least(np.full((len(some), 1), r)) for weight, duel in duels)[:, 0]
             assert np.all(near >= bound[some, rival] - 1e-12)
             for row, least in zip(some, near, strict=True):
                 step = rng.standard_normal((300, 6))

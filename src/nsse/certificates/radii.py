@@ -357,20 +357,20 @@ class Margins:
         f: Any = self.member.map
         return slope_grams(f, self.front.Z, self.front)
 
-    def against(self, some: Ints, rival: Ints) -> Duel:
-        """Return the margins of some samples over one class each, by all bounds."""
+    def against(self, some: Ints, rivals: Ints) -> Duels:
+        """Return the margins of some samples over ``rivals``, a few classes each, by all bounds."""
         # Classes with fewer functions repeat their last one.
-        steps = np.arange(self.sizes[rival].max())
-        steps = np.minimum(steps, self.sizes[rival][:, np.newaxis] - 1)
-        places = self.starts[rival][:, np.newaxis] + steps
+        steps = np.arange(self.sizes[rivals].max())
+        steps = np.minimum(steps, self.sizes[rivals][:, :, np.newaxis] - 1)
+        columns = self.starts[rivals][:, :, np.newaxis] + steps
         local = None
         if has_local_bound(self.member.map):
-            rivals = np.take_along_axis(self.rivals[some], places, axis=1)
-            local = Local.of(self, some, self.own[some], rivals)
-        rows, columns = some[:, np.newaxis, np.newaxis], places[:, np.newaxis, :]
-        tried = np.arange(self.own.shape[1])[:, np.newaxis]
-        lead, norm = self.lead[rows, tried, columns], self.norm[rows, tried, columns]
-        return Duel(self.member, self.front.select(some), lead, norm, self.others.of(some, rival), local)
+            functions = np.take_along_axis(self.rivals[some], columns.reshape(len(some), -1), axis=1)
+            local = Local.of(self, some, functions.reshape(columns.shape))
+        rows, tried = some[:, np.newaxis, np.newaxis, np.newaxis], np.arange(self.own.shape[1])
+        places = rows, tried[:, np.newaxis], columns[:, :, np.newaxis]
+        others, front = self.others.of(some[:, np.newaxis], rivals), self.front.select(some)
+        return Duels(self.member, front, self.lead[places], self.norm[places], others, local)
 
 
 @dataclass(frozen=True)
@@ -397,15 +397,26 @@ class Others:
         ahead = self.ratio - by
         return np.where(ahead > 0.0, ahead * self.shortest, ahead * self.longest)
 
-    def of(self, some: Ints, rival: Ints) -> Others:
-        """Return the bound for one class of each of some samples."""
-        parts = (self.ratio, self.shortest, self.longest)
-        return Others(*(part[some, rival][:, np.newaxis] for part in parts))
+    def of(self, some: Ints, rivals: Ints) -> Others:
+        """Return the bound for some samples and classes."""
+        return Others(*(part[some, rivals] for part in (self.ratio, self.shortest, self.longest)))
 
 
 @dataclass(frozen=True)
-class Duel:
-    """The margin of the label over one rival class, for one member around samples."""
+class Duels:
+    """The margins of the label over a few rival classes, for one member around samples.
+
+    Attributes
+    ----------
+    member, front : Member, Front
+        Those of the margins.
+    lead, norm : ndarrays of shape (n_samples, n_rivals, n_own, n_functions)
+        The leads over the functions of each rival class, and the norms of the differences.
+    others : Others
+        The bound for further functions of these classes.
+    local : Local or None
+        The second bound of the same differences.
+    """
 
     member: Member
     front: Front
@@ -415,13 +426,12 @@ class Duel:
     local: Local | None
 
     def least(self, radius: Floats) -> Floats:
-        """Return the lower bound of the margin within ``radius``, of shape (n_samples,)."""
-        by = change(self.member.map, self.front.moved(radius))[:, np.newaxis]
-        ahead = self.lead - self.norm * by[:, np.newaxis]
+        """Return the lower bounds of the margins within ``radius``, of shape (n_samples, n_rivals)."""
+        by = change(self.member.map, self.front.moved(radius.T).T)
+        ahead = self.lead - self.norm * by[:, :, np.newaxis, np.newaxis]
         if self.local is not None:
             ahead = np.maximum(ahead, self.local.least(radius))
-        least = ahead.max(axis=1).min(axis=1)
-        return np.asarray(np.minimum(least, self.others.least(by)[:, 0]))
+        return np.minimum(ahead.max(axis=2).min(axis=2), self.others.least(by))
 
 
 def own_functions(scores: Scores, F: Floats, codes: Ints) -> Ints:
@@ -498,26 +508,32 @@ def radius_of_sum(margins: list[Margins]) -> Floats:
 def nearby_radius(margins: list[Margins], by_norms: Floats) -> Floats:
     """Return the radii by norms, or by values and slopes at the samples if these are larger.
 
-    Rival classes are looked at in the order of their radii by norms, until none could be smaller than
-    the radius that has been found.
+    Rival classes are looked at in the order of their radii by norms, a few at a time, until none could
+    be smaller than the radius that has been found.
     """
     local = [one for one in margins if has_local_bound(one.member.map)]
     if not local:
         return np.asarray(by_norms.min(axis=1))
     furthest = np.max([one.scale for one in local], axis=0)  # beyond that the second bound is smaller
     order, radius = np.argsort(by_norms, axis=1), np.full(len(by_norms), np.inf)
-    for rivals in order.T:
-        start = np.take_along_axis(by_norms, rivals[:, np.newaxis], axis=1)[:, 0]
-        some = np.flatnonzero(start < radius)
+    held = max(one.own.shape[1] * one.sizes.max() * one.F.shape[1] for one in local)
+    place, count = 0, 1
+    while place < by_norms.shape[1]:
+        some = np.flatnonzero(by_norms[np.arange(len(order)), order[:, place]] < radius)
         if len(some) == 0:
             break
-        duels = [(one.member.weight, one.against(some, rivals[some])) for one in margins]
+        rivals = order[some, place : place + count]
+        start = by_norms[some[:, np.newaxis], rivals]
+        duels = [(one.member.weight, one.against(some, rivals)) for one in margins]
 
         def is_safe(r: Floats, duels: Any = duels) -> Bools:
             return np.asarray(sum(weight * duel.least(r) for weight, duel in duels)) > 0.0
 
-        stop = np.maximum(np.minimum(radius, furthest), start)[some]
-        radius[some] = np.minimum(radius[some], halved(is_safe, start[some], stop))
+        stop = np.broadcast_to(np.minimum(radius, furthest)[some, np.newaxis], start.shape)
+        found = np.maximum(start, halved(is_safe, np.minimum(start, stop), stop))
+        radius[some] = np.minimum(radius[some], found.min(axis=1))
+        place += count  # twice as many in the end
+        count = min(place, max(1, BLOCK_VALUES // (len(some) * held)))
     return radius
 
 
@@ -551,7 +567,7 @@ class Local:
         The kernel of the map.
     front : Front
         The steps in front of the kernel.
-    offset, value, gradient, slope, rest : ndarrays of shape (n_samples, n_own, n_rivals)
+    offset, value, gradient, slope, rest : ndarrays, shaped like those of `Duels`
         b less rounding, m, ‖g‖ σ, ‖A'g‖ σ/‖A‖, and R.
     """
 
@@ -564,37 +580,36 @@ class Local:
     rest: Floats
 
     @classmethod
-    def of(cls, margins: Margins, some: Ints, own: Ints, rivals: Ints) -> Local:
-        """Return the bound for functions ``own`` and ``rivals`` of some samples."""
+    def of(cls, margins: Margins, some: Ints, rivals: Ints) -> Local:
+        """Return the bound of some samples for ``rivals`` (n_samples, n_classes, n_functions)."""
         f: Any = margins.member.map
         scores, bounds, way = margins.member.scores, margins.bounds, margins.front
-        error = bounds.of_functions(scores)
-        A = scores.weights[own][:, :, np.newaxis] - scores.weights[rivals][:, np.newaxis]
-        b = scores.offsets[own][:, :, np.newaxis] - scores.offsets[rivals][:, np.newaxis]
-        b = b - margins.wrong[some][:, :, np.newaxis]
-        shape, A = A.shape[:-1], A.reshape(len(some), -1, A.shape[-1])
-        grams, d = margins.grams[some], A.shape[-1]
+        own, error = margins.own[some][:, np.newaxis, :], bounds.of_functions(scores)
+        W, b = scores.weights, scores.offsets
+        A = W[own][:, :, :, np.newaxis] - W[rivals][:, :, np.newaxis]
+        offset = b[own][:, :, :, np.newaxis] - b[rivals][:, :, np.newaxis]
+        offset = offset - margins.wrong[some][:, :, np.newaxis, np.newaxis]
+        A, grams = A.reshape(len(some), -1, A.shape[-1]), margins.grams[some]
         m = (A @ margins.F[some][:, :, np.newaxis])[:, :, 0]
         B2 = np.square(A @ bounds.factor).sum(axis=2)
         squares = np.stack([np.einsum("npd,npd->np", A @ grams[:, side], A) for side in (0, 1)])
         g, slope = np.sqrt(np.maximum(squares, 0.0))
         # The gradients are rounded, and their squares: a'JJ'a may cancel.
-        traces = np.sqrt(32 * EPS * d * np.einsum("isdd->si", grams))[:, :, np.newaxis]
-        wrong = f.kernel.sigma * bounds.gradient_error + traces
-        wrong = wrong * np.linalg.norm(A, axis=2)
+        traces = np.sqrt(32 * EPS * A.shape[2] * np.einsum("isdd->si", grams))[:, :, np.newaxis]
+        wrong = (f.kernel.sigma * bounds.gradient_error + traces) * np.linalg.norm(A, axis=2)
         known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
         known += np.square(np.maximum(g - wrong[0], 0.0)) / (2.0 * f.kernel.curvature)
         R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2 + TINY)
         g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
         slope += 2.0 * way.growth / way.norm * g  # the product with A' is rounded, too
-        parts = (part.reshape(shape) for part in (m, g, slope, R))
-        return cls(f.kernel, way.select(some), b, *parts)
+        parts = (part.reshape(offset.shape) for part in (m, g, slope, R))
+        return cls(f.kernel, way.select(some), offset, *parts)
 
     def least(self, radius: Floats) -> Floats:
-        """Return the bound of all differences within ``radius``, of shape (n_samples,)."""
+        """Return the bound of all differences within ``radius``, of shape (n_samples, n_classes)."""
         way, sigma = self.front, self.kernel.sigma
-        moved = (way.norm * radius / sigma)[:, np.newaxis, np.newaxis]
-        off = ((way.growth * radius + 2.0 * way.error) / sigma)[:, np.newaxis, np.newaxis]
+        moved = (way.norm * radius / sigma)[:, :, np.newaxis, np.newaxis]
+        off = (way.growth * radius.T + 2.0 * way.error).T[:, :, np.newaxis, np.newaxis] / sigma
         line = self.value - self.slope * moved - self.gradient * off
         bound = self.kernel.local_bound(np.square(moved + off), line, self.rest)
         return self.offset + bound - 16 * EPS * np.abs(line)
