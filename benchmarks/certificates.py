@@ -33,12 +33,12 @@ from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.datasets import load_dataset
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "certificates")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "certificates"))
 from attacks import boundary, changed
-from given_ensembles import GivenEnsemble
 
 from common import RESULTS, markdown_table, write_json
+from given_ensembles import GivenEnsemble
 
 STARTS, SHARES = 4, (0.9, 1.0)  # of the ball, and of the certified radius
 OUTSIDE = 30.0  # times the radius, where labels should change

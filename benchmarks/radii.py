@@ -43,9 +43,8 @@ import nsse
 import nsse.unlabeled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from given_ensembles import GivenEnsemble
-
 from common import text_table
+from given_ensembles import GivenEnsemble
 from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.certificates import certified_radius
 from nsse.metrics import FixedMetric

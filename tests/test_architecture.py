@@ -85,15 +85,7 @@ MAY_IMPORT = {
         "unlabeled_candidates"
     ),
     # Maps and scores, not estimators: these have radii as a method.
-    "certificates": {
-        "affine",
-        "distances",
-        "kernels",
-        "maps",
-        "metrics",
-        "pipelines",
-        "scores",
-    },
+    "certificates": {"affine", "distances", "kernels", "maps", "metrics", "pipelines", "scores"},
     # A file says which version wrote it; classes are found by their public names.
     "io": words("affine datasets ensemble kernels maps metrics nsse pipelines scores smooth"),
     "datasets": set(),

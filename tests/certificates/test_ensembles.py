@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from attacks import boundary, changed, lead_gradient
-from given_ensembles import GivenEnsemble, rotation_of
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from given_ensembles import GivenEnsemble, rotation_of
 from nsse import SmoothEmbedding, WithinMetric
 from nsse.affine import Affine
 from nsse.certificates import ConformalClassifier, certified_radius, lipschitz_bounds, radii, theorem_1

