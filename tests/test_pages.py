@@ -91,3 +91,14 @@ def test_files_that_a_page_names_are_there(page):
     assert [
         name for name in named if not any((ROOT / part / name).is_file() for part in ("", "src"))
     ] == []
+
+
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_and_images_are_files_of_the_repository(page):
+    """They work in a clone without a built site."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = [link for link in LINK.findall(text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
