@@ -31,7 +31,8 @@ default_role = "autolink"
 nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
 # Modules that docstrings name and the reference does not show.
-INSIDE = "affine|base|candidates|ensemble|graphs|grid|halving|hull|maps|pipelines|ridge|rows|scores|stack|votes"
+INSIDE = "affine|base|candidates|ensemble|graphs|grid|halving|hull|maps|pipelines|ridge|rows|scores"
+INSIDE += "|stack|votes"
 nitpick_ignore_regex = [
     ("py:obj", r"\w+"),
     ("py:obj", r"nsse\.kernels\.Kernel\.widths"),
