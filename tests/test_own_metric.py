@@ -17,6 +17,7 @@ from sklearn.utils import shuffle
 import nsse
 from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.certificates import lipschitz_bounds
+from nsse.methods import LFDA
 from nsse.metrics import Euclidean, FixedMetric, Metric
 from nsse.report import Samples, write_report
 
@@ -63,6 +64,7 @@ METRICS = {
     "duck": LastOfPlain(),
     "NCA": NeighborhoodComponentsAnalysis(n_components=8, max_iter=5, random_state=0),
     "PCA": PCA(12),
+    "LFDA": LFDA(9),
     "fixed": FixedMetric(np.diag(np.linspace(0.5, 2.0, 64))),
     "fixed, sparse": FixedMetric(sparse.diags_array(np.linspace(0.5, 2.0, 64), format="csr")),
 }

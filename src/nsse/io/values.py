@@ -34,7 +34,7 @@ from nsse.affine import is_sparse
 from nsse.io.archive import NotAModelError
 from nsse.io.checks import check_fields, check_state
 from nsse.kernels import Kernel
-from nsse.metrics.base import FixedMetric, held_components
+from nsse.metrics.base import FixedMetric, Metric, held_components
 from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
@@ -162,8 +162,13 @@ def with_own_estimator(search: Any) -> Any:
 
 
 def is_ours(metric: Any) -> bool:
-    """Return whether nsse defines the class of a metric."""
-    return type(metric).__name__ in HOME_OF and type(metric).__module__.startswith("nsse.")
+    """Return whether an object is a metric whose class nsse defines.
+
+    Some of our methods set ``components_`` and can be used as metrics. Files contain their components.
+    """
+    kind = type(metric)
+    is_defined_here = kind.__name__ in HOME_OF and kind.__module__.startswith("nsse.")
+    return is_defined_here and isinstance(metric, Metric)
 
 
 def fixed_metric(metric: Any) -> FixedMetric:
