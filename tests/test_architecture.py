@@ -101,6 +101,7 @@ MAY_IMPORT = {
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
 AT_USE = {("base", "certificates"), ("base", "plot"), ("smooth", "certificates")}
+AT_USE |= {("search", "certificates")}
 AT_USE |= {("base", "comparisons"), ("base", "devices"), ("base", "explanations"), ("base", "figures")}
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -195,3 +195,16 @@ def test_pictures_with_few_and_many_classes(n_classes, tmp_path):
     if n_classes == 2:
         with pytest.raises(ValueError, match="The method plot draws any number of classes"):
             SmoothEmbedding(2).fit(X, y)
+
+
+@pytest.mark.slow
+def test_a_search_has_the_methods_of_a_model():
+    X, X_new, y, y_new = parts(*load_digits(return_X_y=True), train_size=150)
+    search = nsse.SmoothEmbeddingCV().fit(X, y)
+    assert search.score(X_new, y_new) > 0.9
+    assert (search.typicality(X_new) <= 0.05).mean() < 0.12
+    noise = np.random.default_rng(0).uniform(0, 16, (50, 64))
+    assert (search.typicality(noise) <= 0.05).mean() > 0.7
+    frame = search.plot(X, y).frame
+    assert set(frame["set"]) == {"training"}
+    assert len(search.explain(X_new[:3])) == 3
