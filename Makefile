@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_pages.py test_prose.py
+NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_numbers.py test_pages.py test_prose.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint lint-report types check coverage test-oldest bench study certificates reproduce docs dist check-dist clean
