@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nsse import SmoothEmbedding
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import CertifiedAccuracy, certified_accuracy, certified_radius
 
 
@@ -36,6 +36,14 @@ def test_searches_take_it(data):
     scores = cross_val_score(SmoothEmbedding(sigma=1.0), data.X, data.codes, scoring=scorer, cv=3)
     assert np.mean(scores) == pytest.approx(search.best_score_)
     assert search.score(data.X, data.codes) == scorer(search.best_estimator_, data.X, data.codes)
+
+
+def test_the_search_takes_it(data):
+    scorer = certified_accuracy(0.3)
+    grid = {"sigma": [0.1, 1.0], "smoothness": [0.1]}
+    search = SmoothEmbeddingCV(grid=grid, scoring=scorer, cv=3).fit(data.X, data.codes)
+    assert search.best_params_["sigma"] == 1.0
+    assert scorer(search, data.X, data.codes) > 0.5
 
 
 def test_it_can_be_sent_to_other_processes():

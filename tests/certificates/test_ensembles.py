@@ -437,6 +437,10 @@ def test_members_without_a_proof_are_refused(fitted, data, new):
     nested = Member(fitted["scores"].map_, fitted["scores"].scores_, 1.0)
     with pytest.raises(TypeError, match=r"`model` must have a kernel or linear map .* EnsembleMap"):
         certified_radius(sum_of(model, [good, nested]), new)
+    nearest = sum_of(model, [good, good])
+    nearest.scores_ = Scores.nearest(model.classes_, nearest.map_(data.X), data.codes)
+    with pytest.raises(TypeError, match=r"`model` must have .* not those of its ensemble"):
+        certified_radius(nearest, new)
     wrong = Member(replace(good.map, kernel=Falling().at(1.0)), scores, 1.0)
     with pytest.raises(ValueError, match="`model` must have a positive definite kernel"):
         certified_radius(sum_of(model, [good, wrong]), new)

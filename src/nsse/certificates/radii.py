@@ -205,6 +205,8 @@ class Decision:
         f, scores = model.map_, model.scores_
         if any(member.map is f for member in members):
             return cls(members)
+        if scores.weights.shape != f.rotation.shape:
+            raise _uncertified(f"{type(model).__name__} whose scores are not those of its ensemble")
         used = tuple(member for member in members if member.weight != 0.0)
         offset = 2.0 * float(np.abs(scores.offsets).max())
         return cls(used, True, rounding_of_sum(f.rotation, scores, len(used)), offset)
