@@ -153,7 +153,7 @@ def tables(rows: Sequence[Row]) -> str:
 
 
 def typicality_table(rows: Sequence[Row]) -> str:
-    """Return the table of `docs/probabilities.md`, which contains version 0.4 alone."""
+    """Return the table of `docs/research/measurements.md`, which contains version 0.4 alone."""
     return unknown_table(rows, VERSIONS[1:])
 
 

@@ -1,18 +1,18 @@
 """Sets of labels that hold the true one with a given probability, and samples of no known class.
 
-How well class c conforms to x is its score s_c(x). Of n samples that the model has not seen let L_c be
-the number whose score of their own class is at most s_c(x). Then {c: L_c ≥ ⌊α(n + 1)⌋} holds the label
-of one more such sample with a probability of at least 1 − α, whatever the model and the samples are
-(Vovk et al. 2005); with the samples of class c alone in L_c, so it does within each class. The set is
-empty where no class conforms: none of the known classes.
+The score s_c(x) measures how well class c conforms to the sample x. Let L_c be the number of samples,
+among n that the model has not seen, whose score of their own class is at most s_c(x). The set
+{c: L_c ≥ ⌊α(n + 1)⌋} contains the label of one more such sample with a probability of at least 1 − α,
+whatever the model and the samples are (Vovk et al. 2005). If L_c counts samples of class c alone, this
+holds within each class. The set is empty if no class conforms.
 
-Without samples to spare there are two ways. With K folds of the training samples, every score of a pair
-(x_i, x) is by the model without the fold of x_i: CV+ (Barber et al. 2021), which holds the label with a
-probability of at least 1 − 2α − √(2/n) for all distributions, mostly with about 1 − α; with one sample
-in each fold it is jackknife+, and 1 − 2α. Or the scores of the training samples, each by the model
-without it, are compared with those of x by the whole model: the jackknife, in closed form
-(`nsse.ridge`), without another fit. For it nothing is proved: unit and class shares are kept when a
-sample leaves. Its coverage was measured (``docs/research/measurements.md``).
+If there are no samples to spare, there are two ways. With K folds of the training samples, every score
+of a pair (x_i, x) is computed by the model without the fold of x_i. This is CV+ (Barber et al. 2021),
+whose sets contain the label with a probability of at least 1 − 2α − √(2/n), and usually with about
+1 − α. With one sample in each fold it is the jackknife+, and the probability is at least 1 − 2α. The
+other way is the jackknife: the scores of left-out training samples (`nsse.left_out`) are compared with
+the scores of x by the whole model. Nothing is proved for it, because the median distance and the class
+priors stay when a sample is left out. Its coverage is measured (``docs/research/measurements.md``).
 
 If x was moved by less than r before it was seen, its score s_c cannot have fallen by more than b_c(r) =
 √(w_c'Qw_c) √(2 − 2κ(r²/σ²)) (`nsse.certificates.radii`). With s_c + b_c(r), the set contains every label
