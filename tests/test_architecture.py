@@ -91,7 +91,7 @@ MAY_IMPORT = {
     "datasets": set(),
     "report": words(
         "affine certificates class_maps datasets base figures kernels maps explanations palette "
-        "pipelines plot scores votes"
+        "pipelines plot"
     ),
     "plot": {"base", "certificates", "class_maps", "explanations", "figures", "palette", "pipelines"},
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metrics", "nsse", "pipelines"}

@@ -14,44 +14,31 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from browser import Page, wait_for
-from nsse import NSSE, SmoothEmbedding, WithinMetric
+from given_ensembles import GivenEnsemble
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Images
-from nsse.certificates import certified_radius
+from nsse.certificates import certified_radius, radii
 from nsse.certificates.conformal import ConformalClassifier, conformity
 from nsse.datasets import TableEncoder, load_dataset, load_inputs
 from nsse.datasets._images import area_average
+from nsse.kernels import Kernel
 from nsse.methods import LFDA, SUPLAP
 from nsse.report import Samples, write_report
-from nsse.votes import MajorityVote, MeanVote
+from nsse.report.explorer import live
 
 TOLERANCE = 1e-6
 
 
-class Voting(SmoothEmbedding):
-    """A model whose decision is a vote of three fits."""
+class Quadratic(Kernel):
+    """The rational quadratic kernel 1/(1 + t), which a page gets as a table."""
 
-    kind = MeanVote
+    curvature = 1.0
 
-    def fit(self, X, y):
-        super().fit(X, y)
-        rules = ("scores", "scores", "scores" if self.kind is MeanVote else "nearest")
-        others = [
-            SmoothEmbedding(sigma=sigma, decision=rule).fit(X, y)
-            for sigma, rule in zip((0.3, 0.9), rules[1:], strict=True)
-        ]
-        members = [(model.map_, model.scores_) for model in (self, *others)]
-        self.vote_ = self.kind(members, temperature=0.2 if self.kind is MeanVote else 1.3)
-        return self
+    def profile(self, t, xp):
+        return 1.0 / (1.0 + t)
 
-    def predict(self, X):
-        return self.vote_.predict(X)
-
-    def predict_proba(self, X):
-        return self.vote_.probabilities(X)
-
-
-class Majority(Voting):
-    kind = MajorityVote
+    def rate(self, t):
+        return -1.0 / np.square(1.0 + t)
 
 
 MODELS = {
@@ -69,8 +56,29 @@ MODELS = {
     "SUPLAP": SUPLAP(),
     "linear": LFDA(n_components=5),
     "linear, scaled": make_pipeline(StandardScaler(), LFDA(n_components=5)),
-    "mean": Voting(),
-    "majority": Majority(),
+    "search": SmoothEmbeddingCV(cv=3),
+    "search, two coordinates": SmoothEmbeddingCV(
+        SmoothEmbedding(2), cv=3, augment=[None, Images((8, 8))]
+    ),
+    "ensemble": GivenEnsemble(
+        [SmoothEmbedding(), SmoothEmbedding(sigma=0.3), SmoothEmbedding(sigma=0.9, decision="nearest")],
+        (3.0, 2.0, 9.0),
+        0.8,
+    ),
+    "one member": GivenEnsemble([SmoothEmbedding(decision="nearest")], (4.0,)),
+    "augmented member": GivenEnsemble(
+        [
+            SmoothEmbedding(augment=Images((8, 8))),
+            SmoothEmbedding(kernel="matern32", metric="euclidean"),
+        ],
+        (2.0, 1.5),
+    ),
+    "own kernel": GivenEnsemble(
+        [SmoothEmbedding(kernel=Quadratic()), SmoothEmbedding(decision="nearest", sigma=0.5)], (2.0, 3.0)
+    ),
+    "ensemble, scaled": make_pipeline(
+        StandardScaler(), GivenEnsemble([SmoothEmbedding(), LFDA(n_components=5)], (1.0, 0.05))
+    ),
 }
 
 
@@ -120,10 +128,23 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
         assert clear.mean() > 0.9
     else:
         assert set(sets) == {None}
-    if name in ("mean", "majority"):
-        assert (core.scores_.predict(core.map_(rows)) != model.predict(rows)).any(), "all agree"
-        assert "maps" in page.text("#notes")
+    if isinstance(core, GivenEnsemble):
+        labels = [member.predict(rows) for member in core.members_] if core is model else []
+        assert name != "ensemble" or any((own != model.predict(rows)).any() for own in labels)
     assert page.complaints() == []
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (3.0, 2.0)])
+def test_many_functions_of_a_class_have_one_bound(browser, tmp_path, digits_split, monkeypatch, weights):
+    for module in (radii, live):
+        monkeypatch.setattr(module, "WORST", 3)
+    X_train, X_test, y_train, y_test = digits_split
+    models = [SmoothEmbedding(decision="nearest", sigma=sigma) for sigma in (0.65, 1.5)]
+    model = GivenEnsemble(models[: len(weights)], weights).fit(X_train, y_train)
+    assert write_report(tmp_path / "live.html", model, Samples(X_test, y_test)).live
+    _, _, radius, *_ = told(Page(browser, tmp_path / "live.html"), X_test)
+    np.testing.assert_allclose(radius, certified_radius(model, X_test), rtol=TOLERANCE, atol=1e-8)
+    assert (radius > 1e-4).mean() > 0.5
 
 
 def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):

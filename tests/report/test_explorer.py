@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
+from given_ensembles import GivenEnsemble
 from nsse import SmoothEmbedding
 from nsse.affine import Affine
 from nsse.augment import Images
@@ -28,7 +29,6 @@ from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.models import find
 from nsse.unlabeled import GraphPenalty
-from nsse.votes import MajorityVote, MeanVote
 
 IMAGES = {"kind": "images", "size": (8, 8), "unit_norm": False}
 
@@ -50,7 +50,7 @@ def data_of(path):
 
 
 def unpacked(entry):
-    kinds = {"f4": "<f4", "f8": "<f8", "u1": "u1", "u2": "<u2"}
+    kinds = {"f4": "<f4", "f8": "<f8", "u1": "u1", "u2": "<u2", "u4": "<u4"}
     raw = zlib.decompress(base64.b64decode(entry["data"]))
     return np.frombuffer(raw, dtype=kinds[entry["kind"]]).reshape(entry["shape"])
 
@@ -136,23 +136,34 @@ def test_unknown_labels_and_training_samples_are_told(fitted, samples, digits):
     assert find(fitted, Samples(X, y)).calibration.n_samples == 100
 
 
-@pytest.mark.parametrize("kind", [MeanVote, MajorityVote])
-def test_a_vote_speaks_for_itself_and_the_best_map_is_drawn(digits, samples, kind):
+def test_an_ensemble_is_drawn_and_certified_as_one_map(digits, samples, tmp_path):
     X, y = digits.X[::5], digits.codes[::5]
-    models = [SmoothEmbedding(sigma=sigma).fit(X, y) for sigma in (0.65, 4.0, 8.0)]
-    model = models[0]
-    model.vote_ = kind([(each.map_, each.scores_) for each in models])
-    model.predict, model.predict_proba = model.vote_.predict, model.vote_.probabilities
-    findings = find(make_pipeline("passthrough", model), samples)
-    np.testing.assert_array_equal(findings.test.predicted, model.vote_.predict(samples.X))
-    np.testing.assert_array_equal(findings.test.embedding, model.transform(samples.X))
-    np.testing.assert_array_equal(findings.radius, certified_radius(model, samples.X))
-    alone = model.scores_.predict(model.map_(samples.X)) != model.vote_.predict(samples.X)
-    assert alone.any()
-    assert findings.n_otherwise == alone.sum()
-    assert "The vote of 3 SmoothEmbedding maps mislabels" in facts.finding(findings)
-    assert "Drawn is the best of them" in facts.made_of(findings)
-    assert f"gives {alone.sum()} of the 100 test samples another label" in facts.notes(findings)[0]
+    augmented = SmoothEmbedding(augment=Images((8, 8)))
+    models = [augmented, SmoothEmbedding(sigma=4.0), SmoothEmbedding(decision="nearest")]
+    ensemble = GivenEnsemble(models, (1.0, 2.0, 5.0)).fit(X, y)
+    model = make_pipeline("passthrough", ensemble)
+    findings = find(model, samples)
+    np.testing.assert_array_equal(findings.test.predicted, ensemble.predict(samples.X))
+    np.testing.assert_array_equal(findings.test.embedding, ensemble.transform(samples.X))
+    np.testing.assert_array_equal(findings.radius, certified_radius(ensemble, samples.X))
+    np.testing.assert_allclose(findings.train.inputs, X, atol=1e-9)
+    assert findings.per_sample == 1  # two members have no augmented samples
+    assert "GivenEnsemble mislabels" in facts.finding(findings)
+    assert "an ensemble of 3 members, in 9 dimensions" in facts.made_of(findings)
+    assert "with weights that were fitted" in facts.probability_sentence(findings)
+    assert write_report(tmp_path / "r.html", model, samples).live
+    data = data_of(tmp_path / "r.html")
+    assert [member["weight"] for member in data["live"]["members"]] == [1.0, 2.0, 5.0]
+    assert len(data["why"]) == len(samples.X)
+    assert all(3 <= len(entry["support"]) <= 4 for entry in data["why"])
+    assert unpacked(data["alike"]).shape == (len(X) + len(samples.X), 8)
+
+
+def test_members_of_weight_zero_are_not_in_the_page(digits, samples, tmp_path):
+    X, y = digits.X[::5], digits.codes[::5]
+    model = GivenEnsemble([SmoothEmbedding(sigma=1.0), SmoothEmbedding()], (0.0, 2.0)).fit(X, y)
+    write_report(tmp_path / "r.html", model, samples)
+    assert len(data_of(tmp_path / "r.html")["live"]["members"]) == 1
 
 
 def test_wide_sparse_samples_are_never_made_dense(tmp_path, monkeypatch):

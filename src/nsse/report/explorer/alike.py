@@ -1,7 +1,8 @@
 """Training samples that are most alike a sample, within its class: by distances of samples, not of f.
 
 Where a class has collapsed to a point, distances in the embedding rank its samples by rounding. What the
-kernel measures, ‖A(x − x_i)‖ with the metric A of the map, still tells them apart.
+kernel measures, ‖A(x − x_i)‖ with the metric A of the map, still tells them apart. For an ensemble, A is
+the metric of its first member without augmented samples.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def alike_in_class(findings: Findings) -> NDArray[np.uint32] | None:
     """
     if not findings.per_sample:
         return None
-    f, own = findings.core.map_, findings.train.codes
+    f, own = findings.rows, findings.train.codes
     codes = np.concatenate([own, findings.test.predicted])
     sizes = np.bincount(own, minlength=int(codes.max()) + 1)
     if float(sizes[codes].sum()) * f.centers.shape[1] > MOST_WORK:

@@ -22,7 +22,7 @@ def finding(findings: Findings) -> str:
     wrong = int(findings.wrong.sum())
     share = f" ({100 * wrong / n:.1f} %)" if wrong else ""
     count = f"{wrong:,}" if wrong else "none"
-    found = f"{findings.decider} mislabels {count} of {_count(n, 'test sample')}{share}."
+    found = f"{findings.name} mislabels {count} of {_count(n, 'test sample')}{share}."
     return f"{found} {_base_rate(findings)}"
 
 
@@ -41,19 +41,20 @@ def made_of(findings: Findings) -> str:
     n_classes = len(findings.core.classes_)
     sigma = getattr(findings.core, "sigma_", None)
     scale = "" if sigma is None else f", kernel scale σ = {sigma:.4g}"
-    which = "Drawn is the best of them: " if findings.n_members > 1 else ""
+    n_members = len(findings.members)
+    members = f", an ensemble of {n_members} members," if n_members > 1 else ""
     n_augmented = findings.per_sample - 1
     augmented = f", each with {n_augmented} augmented" if n_augmented > 0 else ""
     of_classes = f"of {_count(n_classes, 'class', 'classes')}"
     return (
-        f"{which}{findings.name} in {_count(d, 'dimension')}, fitted to "
+        f"{findings.name}{members} in {_count(d, 'dimension')}, fitted to "
         f"{_count(len(findings.train), 'sample')} {of_classes}{augmented}{scale}"
     )
 
 
 def about_labels(findings: Findings) -> list[str]:
     """Return what a reader must know about the colors."""
-    found = [_about_the_vote(findings)] if findings.n_members > 1 else []
+    found = []
     if not findings.knows_labels:
         found.append(
             "The model does not store the labels of its training samples. They are shown with the "
@@ -66,17 +67,6 @@ def about_labels(findings: Findings) -> list[str]:
     if len(findings.test) and not findings.has_labels:
         found.append("The test samples have no labels. They are shown with their predicted class.")
     return found
-
-
-def _about_the_vote(findings: Findings) -> str:
-    n = len(findings.test)
-    radii = "" if findings.radius is None else " and certified radii"
-    of_n = f"{findings.n_otherwise:,} of the {_count(n, 'test sample')}"
-    alone = f" Alone, it gives {of_n} another label." if n else ""
-    return (
-        f"Labels{radii} are those of the vote of {findings.n_members} maps. Places and neighbors are "
-        f"those of the best one.{alone}"
-    )
 
 
 def notes(findings: Findings) -> list[str]:
@@ -142,8 +132,8 @@ def radius_sentence(findings: Findings) -> str:
 
 def probability_sentence(findings: Findings) -> str:
     """State where the probabilities come from, and their log-loss on new samples."""
-    rule = "the scores, with a temperature that was fitted to left-out training samples"
-    found = f"Probabilities come from {'the vote' if findings.n_members > 1 else rule}."
+    fitted = "a temperature that was" if len(findings.members) < 2 else "weights that were"
+    found = f"Probabilities come from the scores, with {fitted} fitted to left-out training samples."
     n = findings.calibration.n_samples
     if not n:
         return f"{found} There are no labeled new samples to measure them on."

@@ -141,15 +141,14 @@ export class Live {
     return sets && allOf(conformity.length).filter((c) => conformity[c] >= (sets.threshold ?? -Infinity));
   }
 
-  words({ votes, code, radius, probabilities: P }, set) {
-    const { points } = this.stage, agree = votes.filter((vote) => vote === code).length;
+  words({ code, radius, probabilities: P }, set) {
+    const { points } = this.stage;
     const next = allOf(P.length).filter((c) => c !== code && P[c] >= 0.005).sort((a, b) => P[b] - P[a])
       .slice(0, 2).map((c) => `${points.className(c)} (${percent(P[c])})`);
     const certified = radius === Infinity ? "No change of the sample can change this label."
       : `Certified radius ${number(radius)}. No smaller change of the `
         + `${this.images ? "image" : "row"} changes this label.`;
-    return [...(votes.length > 1 ? [`${agree} of ${votes.length} maps agree.`] : []),
-      `Probability ${percent(P[code])}${next.length ? `, then ${next.join(", ")}` : ""}.`,
+    return [`Probability ${percent(P[code])}${next.length ? `, then ${next.join(", ")}` : ""}.`,
       ...(set ? [`${points.setWords(set)}.`] : []), ...(this.model.entry.certifies ? [certified] : [])];
   }
 }

@@ -1,9 +1,11 @@
 """The live map: f, its scores and its certificate as numbers that a page can compute with.
 
-One formula for every model: an affine map (the steps of a pipeline, then the metric), kernels at
-centres (`profiles`), coefficients, affine functions with classes. A linear map ends after the first of
-these. A vote has several such members. All in double precision, so that page and Python agree up to
-rounding, and what rounding can do is in the numbers that the page gets (`nsse.certificates.rounding`).
+There is one structure for every model. Members have an affine map (the steps of a pipeline, then the
+metric), kernels at centers (`profiles`), coefficients, affine functions with classes, and a weight. A
+linear map ends after the first of these. A single model is one member of weight 1. The class scores of
+an ensemble are the sum of the weighted values of its members, and a rotation takes them to its
+coordinates. All numbers are in double precision, so that page and Python agree up to rounding, and what
+rounding can change is among the numbers that the page gets (`nsse.certificates.rounding`).
 """
 
 from __future__ import annotations
@@ -16,17 +18,32 @@ import numpy as np
 
 from nsse._support.errors import rule_error
 from nsse.affine import SAFE, Affine, is_sparse
-from nsse.certificates.radii import OWN, WORST
-from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, is_ordinary, relative_error
+from nsse.certificates.radii import (
+    EXPANSIONS,
+    HALVINGS,
+    OWN,
+    PRECISION,
+    SATURATED,
+    WORST,
+    Decision,
+    has_local_bound,
+)
+from nsse.certificates.rounding import (
+    EPS,
+    Front,
+    MapBounds,
+    absolute_norm,
+    is_ordinary,
+    relative_error,
+    widest_weight,
+)
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
-from nsse.maps import KernelMap, LinearMap, Member
+from nsse.maps import KernelMap, LinearMap, Member, plainest
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.facts import without_radii
 from nsse.report.explorer.models import Findings, why_not_valid
 from nsse.report.explorer.pictures import are_levels
 from nsse.report.explorer.profiles import has_profile, kernel_entry
-from nsse.scores import Scores
-from nsse.votes import MeanVote, Vote, vote_of
 
 # Bytes of the map that `live="auto"` puts into a page.
 LIVE_BYTES = 12_000_000
@@ -48,20 +65,19 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
         raise rule_error("live", 'be True, False or "auto"', live, 'Leave it "auto".')
     if live is False:
         return LiveMap(None, "It was left out on request.")
-    vote = vote_of(findings.core)
-    reason = _obstacle(findings, vote)
+    reason = _obstacle(findings)
     if isinstance(preparation, EncodedPreparation) and live == "auto":
         reason = f"It takes {preparation}, which a page cannot compute. Use nsse predict for images."
     if reason:
         return _without(reason, live)
-    size = _bytes_of(vote)
+    decision = Decision.of(findings.core)
+    size = _bytes_of(decision.members)
     if live == "auto" and size > LIVE_BYTES:
         most = f"a page carries up to {LIVE_BYTES / 1e6:.0f} MB unasked"
         return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
-    entry = _entry(findings, vote, preparation)
+    entry = _entry(findings, decision, preparation)
     is_usual = all(SAFE[0] < space["norm"] < SAFE[1] for space in entry["spaces"])
-    members = [Member(f, scores) for f, scores in vote.members]  # type: ignore[arg-type]
-    if not is_usual or not all(map(is_ordinary, members)):
+    if not is_usual or not all(map(is_ordinary, decision.members)):
         return _without("Its numbers are too small or too large. Rescale the samples.", live)
     return LiveMap(entry)
 
@@ -74,33 +90,22 @@ def _without(reason: str, live: bool | str) -> LiveMap:
     return LiveMap(None, reason)
 
 
-def _obstacle(findings: Findings, vote: Vote) -> str:
-    if not all(isinstance(member.map, KernelMap | LinearMap) for member in vote.members):
+def _obstacle(findings: Findings) -> str:
+    """Return why the page cannot compute the map, or an empty text."""
+    members = findings.members
+    if not members:
         return f"It needs a kernel or linear map; {findings.name} has another kind."
-    if sentence := why_not_valid(vote.members):
+    if sentence := why_not_valid(members):
         return sentence.replace("They need", "It needs")
-    kernels = [member.map.kernel for member in vote.members if isinstance(member.map, KernelMap)]
+    kernels = [member.map.kernel for member in members if isinstance(member.map, KernelMap)]
     if missing := [kernel for kernel in kernels if not has_profile(kernel)]:
         return f"The profile of the kernel {missing[0]!r} is too rough for a table."
-    if findings.not_affine:
-        return findings.not_affine.replace("They need", "It needs")
-    if _drawn(findings, vote) is None:
-        return "The map that is drawn is none of those that vote."
-    return ""
+    return findings.not_affine.replace("They need", "It needs")
 
 
-def _drawn(findings: Findings, vote: Vote) -> int | None:
-    """Which member the drawn map is."""
-    own = findings.core.map_
-    for place, (f, _) in enumerate(vote.members):
-        if f is own or (isinstance(f, KernelMap) and np.array_equal(f.coef, own.coef)):
-            return place
-    return None
-
-
-def _bytes_of(vote: Vote) -> int:
-    own = [scores.weights.size + getattr(f, "coef", scores.weights).size for f, scores in vote.members]
-    spaces = [_n_values(f) for f in _spaces(vote)[0]]
+def _bytes_of(members: tuple[Member, ...]) -> int:
+    own = [scores.weights.size + getattr(f, "coef", scores.weights).size for f, scores, _ in members]
+    spaces = [_n_values(f) for f in _spaces(members)[0]]
     return 8 * (sum(own) + sum(spaces))
 
 
@@ -114,10 +119,10 @@ def _n_values(f: Any) -> int:
     return n_joined + sum(math.prod(part.shape) for part in arrays)
 
 
-def _spaces(vote: Vote) -> tuple[list[Any], list[int]]:
+def _spaces(members: tuple[Member, ...]) -> tuple[list[Any], list[int]]:
     """Maps that measure samples differently, and which of them every member measures like."""
     maps, places = list[Any](), list[int]()
-    for f, _ in vote.members:
+    for f, *_ in members:
         known = [k for k, other in enumerate(maps) if _measure_alike(f, other)]
         places.append(known[0] if known else len(maps))
         maps += [] if known else [f]
@@ -145,23 +150,33 @@ def _affine_of(f: Any) -> Affine:
     return f.metric if isinstance(f, KernelMap) else f.affine
 
 
-def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str, Any]:
-    maps, places = _spaces(vote)
-    pairs = zip(vote.members, places, strict=True)
+def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> dict[str, Any]:
+    members, core = decision.members, findings.core
+    maps, places = _spaces(members)
+    ranks = plainest(members)  # its metric finds similar training samples
+    rotation = getattr(core.map_, "rotation", None)
     return {
         "preparation": _what_the_page_takes(findings, preparation),
         "n_features": findings.n_features,
-        "n_classes": len(findings.core.classes_),
+        "n_classes": len(core.classes_),
         "n_components": findings.train.embedding.shape[1],
         "per_sample": findings.per_sample,
         "certifies": not without_radii(preparation),
-        "drawn": _drawn(findings, vote),
-        "is_mean": isinstance(vote, MeanVote),
-        "temperature": vote.temperature,
+        "alike": next(k for k, member in zip(places, members, strict=True) if member is ranks),
+        "rotation": None if rotation is None else block(rotation, "f8"),
+        "is_nearest": not core.scores_.has_one_per_class,
+        "temperature": core.scores_.temperature,
         "own": OWN,
         "worst": WORST,
+        "saturated": SATURATED,
+        "halvings": HALVINGS,
+        "expansions": EXPANSIONS,
+        "precision": PRECISION,
         "spaces": [_space_entry(f, findings.front) for f in maps],
-        "members": [{"space": k, **_member_entry(*member, findings.behind)} for member, k in pairs],
+        "members": [
+            {"space": place, **_member_entry(member, decision, findings.behind)}
+            for member, place in zip(members, places, strict=True)
+        ],
     }
 
 
@@ -195,29 +210,38 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
     }
 
 
-def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
-    is_linear, F = isinstance(f, LinearMap), np.zeros((1, f.n_components))
-    if is_linear:  # rounding of a linear map depends on the samples: those shown are looked at
-        Z = np.zeros((1, f.affine.n_features)) if Z is None else Z
-        F = f(Z)
-    bounds = MapBounds.of(f, Z, F)
-    rounding = 4.0 * float(np.max(bounds.of_functions(scores)))
-    kernel: dict[str, Any] = {} if is_linear else kernel_entry(f.kernel)
-    if kernel:  # values of a table are wrong by a little more
-        widest = float(np.linalg.norm(scores.weights, axis=1).max())
-        more = kernel["accuracy"] - f.kernel.accuracy
-        rounding += 8.0 * widest * more * float(np.linalg.norm(f.coef, axis=1).sum())
-    has_slopes = kernel.get("name") == "gaussian" and not is_sparse(f.centers)
+def _member_entry(member: Member, decision: Decision, Z: Any) -> dict[str, Any]:
+    """Return a member, with the terms of `nsse.certificates.radii.Margins` that do not need a sample."""
+    f, scores, weight = member
+    kernel = kernel_entry(f.kernel) if isinstance(f, KernelMap) else None
+    if kernel or Z is None:  # the rounding of a linear map depends on the samples that are shown
+        Z = np.zeros((1, _affine_of(f).n_features))
+    bounds = MapBounds.of(f, Z, f(Z))
+    error, growth = bounds.of_functions(scores), bounds.growth_of_functions(scores)
+    wrong = 4.0 * error + decision.rounding * bounds.largest_function(scores)
+    has_slopes = has_local_bound(f) and kernel is not None and kernel["name"] == "gaussian"
     return {
-        "kernel": kernel or None,
-        "sigma": float(f.kernel.sigma) if kernel else None,
-        "coef": block(f.coef, "f8") if kernel else None,
+        "kernel": kernel,
+        "sigma": float(f.kernel.sigma) if isinstance(f, KernelMap) else None,
+        "coef": block(f.coef, "f8") if isinstance(f, KernelMap) else None,
         "weights": block(scores.weights, "f8"),
         "offsets": block(scores.offsets, "f8"),
         "codes": block(scores.codes, "u2"),
-        "temperature": float(scores.temperature),
-        # F'w of every function: their distances are the norms of differences of functions.
+        "weight": float(weight),
+        # F'w of every function. Their distances are the norms of differences of functions.
         "images": block(scores.weights @ bounds.factor, "f8"),
-        "rounding": rounding,
+        "wrong": float(np.max(wrong)) + decision.offset + _wrong_of_table(member, kernel),
+        "error": float(np.max(error)),
+        "steeper": 4.0 * growth + decision.rounding * widest_weight(scores) * bounds.size_growth,
         "gradient_error": bounds.gradient_error if has_slopes else None,
     }
+
+
+def _wrong_of_table(member: Member, kernel: dict[str, Any] | None) -> float:
+    """Return by how much more leads are wrong if the values of the kernel come from a table."""
+    if kernel is None or not isinstance(member.map, KernelMap):
+        return 0.0
+    more = kernel["accuracy"] - member.map.kernel.accuracy
+    return (
+        8.0 * widest_weight(member.scores) * more * float(np.linalg.norm(member.map.coef, axis=1).sum())
+    )

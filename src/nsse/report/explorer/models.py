@@ -22,7 +22,6 @@ from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.base import EmbeddingClassifier
 from nsse.certificates import ConformalClassifier, certified_radius
-from nsse.certificates.radii import require_certifiable
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
 from nsse.class_maps import (
     ClassMap,
@@ -31,9 +30,8 @@ from nsse.class_maps import (
     training_probabilities,
     training_rows,
 )
-from nsse.maps import KernelMap
+from nsse.maps import KernelMap, Member, members_of, plainest, with_maps
 from nsse.pipelines import affine_of_step, opened
-from nsse.votes import Vote
 
 # Centres at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
@@ -141,7 +139,6 @@ class Findings:
     threshold: float = -np.inf
     calibration: Calibration = Calibration()
     nearest: tuple[Ints, Ints, tuple[str, ...]] | None = None
-    n_otherwise: int = 0  # samples that the drawn map alone labels otherwise than the vote
 
     @property
     def knows_labels(self) -> bool:
@@ -154,16 +151,15 @@ class Findings:
         return type(self.core).__name__
 
     @property
-    def decider(self) -> str:
-        """Whose labels these are."""
-        n = self.n_members
-        return self.name if n == 1 else f"The vote of {n} {self.name} maps"
+    def members(self) -> tuple[Member, ...]:
+        """Kernel and linear maps with their scores and weights. A single model is one member."""
+        return used_members(self.core)
 
     @property
-    def n_members(self) -> int:
-        """Maps that vote on labels."""
-        vote: Vote | None = getattr(self.core, "vote_", None)
-        return 1 if vote is None else len(vote.members)
+    def rows(self) -> KernelMap:
+        """The kernel map whose centers are the training samples, if `per_sample` is not 0."""
+        f: Any = plainest(self.members).map
+        return f
 
     @property
     def n_features(self) -> int:
@@ -227,6 +223,11 @@ def steps_and_core(model: Any) -> tuple[list[Any], Any]:
     return before, core
 
 
+def used_members(core: Any) -> tuple[Member, ...]:
+    """Return the members of a model whose weight is not zero. A single model is one member."""
+    return tuple(member for member in members_of(core) if member.weight != 0.0)
+
+
 def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine | None, str]:
     """The steps as one affine map, None without any; or None and a sentence on what they lack."""
     whole = None
@@ -241,16 +242,29 @@ def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine 
 
 
 def centers_per_sample(core: Any) -> int:
-    """Centres of every training sample where the centres are these, in order, with copies; else 0."""
-    f, n_train = core.map_, len(core.embedding_)
-    if not isinstance(f, KernelMap) or f.coef.shape[0] % n_train:
+    """Return how many centers each training sample has, with its augmented samples.
+
+    The result is 0 if the centers are other rows. Of an ensemble, it is the smallest number of a member.
+    """
+    members, n_train = used_members(core), len(core.embedding_)
+    maps = [member.map for member in members]
+    if not maps or not all(isinstance(f, KernelMap) and len(f.coef) % n_train == 0 for f in maps):
         return 0
-    per_sample = f.coef.shape[0] // n_train
     some = np.unique(np.linspace(0, n_train - 1, COMPARED).astype(int))
-    there = _behind_metric(f)(f.centers[per_sample * some])[:, : core.embedding_.shape[1]]
+    there = _at_samples(core, some)[:, : core.embedding_.shape[1]]
     largest = np.abs(core.embedding_).max()
     same = np.allclose(there, core.embedding_[some], rtol=1e-3, atol=1e-3 * largest)
-    return per_sample if same else 0
+    return min(len(f.coef) for f in maps if isinstance(f, KernelMap)) // n_train if same else 0
+
+
+def _at_samples(core: Any, rows: Ints) -> Floats:
+    """Return f at training samples, which are centers of every member."""
+    n_train = len(core.embedding_)
+
+    def at_centers(f: Any) -> Any:
+        return lambda some: _behind_metric(f)(f.centers[len(f.coef) // n_train * some])
+
+    return np.asarray(with_maps(core.map_, at_centers)(rows))
 
 
 def _with_samples(
@@ -269,9 +283,6 @@ def _with_samples(
     P, seen = np.asarray(core.predict_proba(Z)), training_rows(core, _plain(Z)) >= 0
     unproved = without_radii or why_unproved(model)
     sets, threshold = _label_sets(core, Z)
-    alone = predicted
-    if findings.n_members > 1:
-        alone = np.searchsorted(core.classes_, core.scores_.predict(core.map_(_plain(Z))))
     return replace(
         findings,
         test=test,
@@ -284,23 +295,21 @@ def _with_samples(
         threshold=threshold,
         calibration=_calibration(P, sets, test, seen),
         nearest=_nearest(core, findings.per_sample, test.embedding),
-        n_otherwise=int(np.count_nonzero(alone != predicted)),
     )
 
 
 def why_unproved(model: Any) -> str:
     """What certified radii lack, in a sentence; empty where they can be computed."""
     before, core = opened(model)
-    try:
-        members = require_certifiable(core)
-    except TypeError:
+    members = used_members(core)
+    if not members:
         return f"They need a kernel or linear map; {type(core).__name__} has another kind."
     return why_not_valid(members) or affine_front(before, with_gaps=True)[1]
 
 
-def why_not_valid(members: Sequence[Any]) -> str:
+def why_not_valid(members: tuple[Member, ...]) -> str:
     """Which kernel certificates refuse, in a sentence; empty if there is none."""
-    for f in (member.map for member in members):
+    for f, *_ in members:
         if isinstance(f, KernelMap) and f.flaw is not None:
             return f"They need a valid kernel; {type(f.kernel).__name__} is not valid: {f.flaw}."
     return ""
@@ -317,16 +326,17 @@ def _training_points(
     own = np.array([place[label] for label in spread.tolist()], dtype=np.intp)
     known = spread if given is None else given
     hidden = np.array([label not in place for label in known.tolist()], dtype=bool)
-    inputs = None if not_affine or not per_sample else _in_user_units(core.map_, front, per_sample)
+    inputs = None if not_affine or not per_sample else _in_user_units(core, front, per_sample)
     certainty = _certainty(core, hidden, own, per_sample) if hidden.any() else None
     probabilities, is_left_out = training_probabilities(core)
     return Points(embedding, own, own, inputs, None, certainty, probabilities, is_left_out)
 
 
-def _in_user_units(f: KernelMap, front: Affine | None, per_sample: int) -> Any:
-    """Training samples from the centres; None where a step cannot be undone."""
+def _in_user_units(core: Any, front: Affine | None, per_sample: int) -> Any:
+    """Training samples from the centers; None where a step cannot be undone."""
     if front is not None and (front.matrix is not None or front.down is not None):
         return None
+    f: Any = plainest(used_members(core)).map
     rows = f.metric.inverse(f.centers[::per_sample])
     with np.errstate(all="ignore"):
         rows = rows if front is None else front.inverse(rows)
@@ -337,8 +347,8 @@ def _certainty(core: Any, hidden: Bools, own: Ints, per_sample: int) -> Floats:
     certainty = np.where(hidden, -1.0, 0.0)
     if per_sample:
         rows = np.flatnonzero(hidden)
-        F = _behind_metric(core.map_)(core.map_.centers[per_sample * rows])
-        certainty[rows] = core.scores_.probabilities(F)[np.arange(len(rows)), own[rows]]
+        P = core.scores_.probabilities(_at_samples(core, rows))
+        certainty[rows] = P[np.arange(len(rows)), own[rows]]
     return certainty
 
 
@@ -349,9 +359,11 @@ def _behind_metric(f: KernelMap) -> KernelMap:
 
 def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints, tuple[str, ...]] | None:
     """By the distance in the embedding, of all training samples and their augmented copies."""
-    if per_sample < 2 or not len(embedding):
+    n_centers = {len(f.coef) for f, *_ in used_members(core) if isinstance(f, KernelMap)}
+    if per_sample < 2 or not len(embedding) or len(n_centers) > 1:
         return None
-    F = _behind_metric(core.map_)(core.map_.centers)[:, : embedding.shape[1]]
+    every = with_maps(core.map_, lambda f: lambda _: _behind_metric(f)(f.centers))
+    F = every(None)[:, : embedding.shape[1]]
     places = pairwise_distances_argmin(embedding, F)
     names = tuple(getattr(getattr(core, "augment", None), "names", ()))
     if len(names) != per_sample - 1:

@@ -78,10 +78,12 @@ interface MemberEntry {
   weights: Block<Float64Array>;
   offsets: Block<Float64Array>;
   codes: Block<Uint16Array>;
-  temperature: number;
+  weight: number;
   images: Block<Float64Array>;
-  rounding: number;
-  gradient_error: number | null; // null where norms alone certify
+  wrong: number; // by how much leads are lowered because of rounding
+  error: number; // what a function may be wrong by
+  steeper: number; // by how much norms are raised because rounding grows with the distance
+  gradient_error: number | null; // null if norms alone certify
 }
 
 interface LiveEntry {
@@ -93,11 +95,16 @@ interface LiveEntry {
   n_components: number;
   per_sample: number;
   certifies: boolean;
-  drawn: number;
-  is_mean: boolean;
+  alike: number; // the space whose distances rank training samples
+  rotation: Block<Float64Array> | null; // from the class scores of an ensemble to its coordinates
+  is_nearest: boolean; // whether a single model compares training samples
   temperature: number;
   own: number;
   worst: number;
+  saturated: number;
+  halvings: number;
+  expansions: number;
+  precision: number;
   spaces: SpaceEntry[];
   members: MemberEntry[];
 }

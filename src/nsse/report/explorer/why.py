@@ -9,6 +9,7 @@ import numpy as np
 
 from nsse.affine import is_sparse
 from nsse.explanations import Explanation, explain
+from nsse.maps import KernelMap
 from nsse.report.explorer.models import Findings
 
 # Training samples on either side and columns that a card lists, and multiplications that a page is
@@ -23,10 +24,11 @@ def reasons(findings: Findings, names: Sequence[str]) -> list[dict[str, Any]]:
     The list is empty if samples are sparse, if the model does not store its training samples, or if the
     computation takes long. ``names`` are those of the features, or empty for pixels.
     """
-    Z, f = findings.behind, findings.core.map_
-    if Z is None or is_sparse(Z) or not findings.per_sample or findings.n_members > 1:
+    Z = findings.behind
+    if Z is None or is_sparse(Z) or not findings.per_sample:
         return []
-    if float(Z.shape[0]) * f.coef.shape[0] * Z.shape[1] * PASSES > MOST_WORK:
+    n_centers = sum(len(f.coef) for f, *_ in findings.members if isinstance(f, KernelMap))
+    if float(Z.shape[0]) * n_centers * Z.shape[1] * PASSES > MOST_WORK:
         return []
     found = explain(findings.core, Z)
     named = names if len(names) == found.gradient.shape[1] else []
