@@ -46,7 +46,7 @@ METHODS = {
 def to_device(model: Any, device: Any) -> Any:
     """A copy of a fitted model whose arrays stay on a device.
 
-    Without it a model moves its centres to the device of the samples in every call.
+    Without it a model moves its centers to the device of the samples in every call.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
             {"kind": "array", "n_features": 64}
     updatable : bool, default=False
         Whether the file keeps what `SmoothEmbedding.partial_fit` and `forget` need after `load`: sums of
-        the size of the centres squared, and some samples.
+        the size of the centers squared, and some samples.
 
     Raises
     ------

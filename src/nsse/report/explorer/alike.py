@@ -43,7 +43,7 @@ def alike_in_class(findings: Findings) -> NDArray[np.uint32] | None:
     for code in np.unique(own):
         members = np.flatnonzero(own == code)
         nearest = NearestNeighbors(algorithm="brute").fit(train[members])
-        # A sample is its own neighbour: one more is asked for, and it is left out.
+        # A sample is its own neighbor: one more is asked for, and it is left out.
         near = nearest.kneighbors(train[members], min(ALIKE + 1, len(members)), return_distance=False)
         for member, row in zip(members, members[near], strict=True):
             others_of = row[row != member][:ALIKE]

@@ -1,4 +1,4 @@
-// What all parts share: elements of the page, numbers and how they are written, colours.
+// What all parts share: elements of the page, numbers and how they are written, colors.
 
 /** @type {(id: string) => any} */
 export const get = (id) => document.getElementById(id);

@@ -35,7 +35,7 @@ export class Points {
     this.embedding = joined(Float32Array, "embedding");
     this.codes = joined(Uint16Array, "codes");
     this.predicted = joined(Uint16Array, "predicted");
-    // What a point is coloured by: its label, or what is predicted where there is none.
+    // What a point is colored by: its label, or what is predicted where there is none.
     this.shown = this.codes.map((code, i) => (code === UNKNOWN ? this.predicted[i] : code));
     let sum = 0; // where the sets of labels start
     this.starts = Array.from(data.probabilities.sets?.sizes.values ?? [], (size) => (sum += size) - size);

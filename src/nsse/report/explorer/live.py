@@ -139,7 +139,7 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _arrays(f: Any) -> list[Any]:
-    """What decides the distances of a sample to the centres."""
+    """What decides the distances of a sample to the centers."""
     affine = _affine_of(f)
     parts = [getattr(affine, name) for name in (*AFFINE, "tail")]
     return [part for part in (*parts, getattr(f, "centers", None)) if part is not None]

@@ -13,7 +13,7 @@ function softmax(values, temperature) {
   return powers.map((p) => p / sum);
 }
 
-// From a sample to u = ((x - shift) scale) T + offset, and squared distances to the centres.
+// From a sample to u = ((x - shift) scale) T + offset, and squared distances to the centers.
 function measured(space, x) {
   const { shift, scale, offset, matrix, down, up, centers } = space;
   const v = Float64Array.from(x, (value, k) => (value - shift.values[k]) * scale.values[k]);

@@ -1,6 +1,6 @@
 """What a fitted model and some samples say, as arrays: all that a report shows comes from here.
 
-Training points come from the model: its embedding, its labels, and its samples where the centres of the
+Training points come from the model: its embedding, its labels, and its samples where the centers of the
 map are the samples. New samples go through the steps of a pipeline, whatever they are; radii and the
 live map need affine ones, and say so otherwise.
 """
@@ -33,7 +33,7 @@ from nsse.class_maps import (
 from nsse.maps import KernelMap, Member, members_of, plainest, with_maps
 from nsse.pipelines import affine_of_step, opened
 
-# Centres at which the map is evaluated to see whether they are the training samples.
+# Centers at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
 # How often a set of labels may lack the true one.
 ALPHA = 0.1
@@ -99,7 +99,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How good probabilities and sets of labels are on labelled samples that the model has not seen."""
+    """How good probabilities and sets of labels are on labeled samples that the model has not seen."""
 
     n_samples: int = 0
     curve: tuple[Bin, ...] = ()
@@ -116,8 +116,8 @@ class Findings:
     it as one affine map, None without steps or where ``not_affine`` tells why they are none.
     ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``behind`` are the samples
     behind the steps,
-    ``seen`` those of them that are centres of the map. ``per_sample`` counts the centres of a training
-    sample, itself and its augmented copies; it is 0 where the centres are something else. ``nearest`` is
+    ``seen`` those of them that are centers of the map. ``per_sample`` counts the centers of a training
+    sample, itself and its augmented copies; it is 0 where the centers are something else. ``nearest`` is
     the training sample nearest to each of the others, which copy of it, and what copies are called.
     """
 
@@ -175,7 +175,7 @@ class Findings:
 
     @property
     def wrong(self) -> Bools:
-        """Which samples are known to be mislabelled."""
+        """Which samples are known to be mislabeled."""
         return np.asarray((self.test.codes >= 0) & (self.test.codes != self.test.predicted))
 
     @property

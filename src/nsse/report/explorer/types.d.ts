@@ -46,7 +46,7 @@ interface ProbabilitiesEntry {
     threshold: number | null } | null;
 }
 
-// From a sample to distances from the centres; a linear map has none.
+// From a sample to distances from the centers; a linear map has none.
 interface SpaceEntry {
   shift: Block<Float64Array>;
   scale: Block<Float64Array>;
