@@ -7,7 +7,7 @@ import pytest
 
 from nsse import SmoothEmbedding, SmoothEmbeddingCV
 
-SEARCH = {"grid": {"sigma": [0.5, 1.0]}, "n_voters": 1}
+SEARCH = {"grid": {"sigma": [0.5, 1.0]}, "max_members": 1}
 
 
 def test_a_terminal_shows_a_bar_and_others_nothing(blobs, capsys, monkeypatch):
