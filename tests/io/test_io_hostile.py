@@ -330,6 +330,13 @@ def test_a_tree_that_is_no_model_is_refused(opened, refused):
     assert "damaged" in refused({**header, "tree": deep}, arrays)
 
 
+@pytest.mark.parametrize("name", ["embedding_", "scores_", "classes_", "n_features_in_"])
+def test_a_model_without_a_part_is_refused(name, opened, refused):
+    header, arrays = opened()
+    del header["tree"]["state"][name]
+    assert "damaged" in refused(header, arrays)
+
+
 def test_parts_that_are_computed_cannot_be_given(opened, refused):
     for name, part in (("default", "center_squares"), ("default", "gram"), ("LFDA", "gram")):
         for where in ("state", "parameters"):

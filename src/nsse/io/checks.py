@@ -178,6 +178,7 @@ def check_state(state: dict[str, Any]) -> None:
         _require(np.array_equal(known, classes), "a fold of other classes")
     _check_weights(state, n)
     if "map_" in state:
+        _require(state.get("embedding_") is not None, "a map without embedded training samples")
         _check_map(state["map_"], state["scores_"], n, classes)
         _require(sides["e"] <= state["map_"].n_components, "embedding_ is wider than its map")
     if state.get("_updates") is not None:
