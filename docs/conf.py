@@ -32,7 +32,7 @@ nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
 # Modules that docstrings name and the reference does not show.
 INSIDE = "affine|base|candidates|ensemble|graphs|grid|halving|hull|maps|pipelines|ridge|rows|scores"
-INSIDE += "|stack|votes"
+INSIDE += "|stack"
 nitpick_ignore_regex = [
     ("py:obj", r"\w+"),
     ("py:obj", r"nsse\.kernels\.Kernel\.widths"),

@@ -48,7 +48,6 @@ MAY_IMPORT = {
     "scores": set(),
     "unlabeled": {"distances", "graphs", "metrics", "ridge", "rows"},
     "augment": set(),
-    "votes": {"maps", "scores"},
     "pipelines": {"affine", "datasets", "maps"},
     "class_maps": {"scores"},
     "palette": set(),

@@ -185,7 +185,7 @@ def compared(method: str) -> Numbers:
 
 
 def chosen() -> Numbers:
-    """A search: what it chose, and what its vote says."""
+    """A search: what it chose, and what the ensemble predicts."""
     X, y = load_iris(return_X_y=True)
     is_new = np.arange(len(X)) % 3 == 0
     search = SmoothEmbeddingCV().fit(X[~is_new], y[~is_new])

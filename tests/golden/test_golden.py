@@ -18,7 +18,7 @@ import pytest
 from configurations import CONFIGURATIONS
 
 STORED = Path(__file__).with_name("numbers.npz")
-# What another order of sums moves by more: the temperature of a vote, a problem with condition 1e14.
+# What another order of sums moves by more: the weights of an ensemble, a problem with condition 1e14.
 LOOSE = {"search": 3e-3, "published, weights far apart": 1e-6}
 UP_TO_SIGN = ("embedding", "training embedding")
 
