@@ -428,11 +428,12 @@ def test_a_class_without_its_parts_is_no_kernel():
         Half()
 
 
-def test_the_search_takes_the_gaussian_alone(split):
-    X, _, y, _ = split
-    for kernel in ("matern32", Matern52()):
-        with pytest.raises(ValueError, match='`estimator` must have kernel="gaussian" in a search'):
-            SmoothEmbeddingCV(SmoothEmbedding(kernel=kernel)).fit(X, y)
+def test_a_search_keeps_the_kernel_and_certifies(split):
+    X, X_new, y, y_new = split
+    search = SmoothEmbeddingCV(SmoothEmbedding(kernel=Matern52())).fit(X, y)
+    assert type(search.best_estimator_.map_.kernel) is Matern52
+    assert search.score(X_new, y_new) > 0.9
+    assert not changed(search, X_new, certified_radius(search, X_new)).any()
 
 
 def test_sparse_samples_updates_and_pipelines(split, tmp_path):

@@ -314,9 +314,13 @@ def test_what_is_no_metric_is_refused(metric):
 
 
 @pytest.mark.parametrize("metric", [BetweenClasses(), METRICS["NCA"]], ids=["own", "NCA"])
-def test_the_search_refuses_other_metrics_for_now(metric):
-    with pytest.raises(ValueError, match="in a search"):
-        SmoothEmbeddingCV(SmoothEmbedding(metric=metric)).fit(*TRAIN)
+def test_a_search_takes_other_metrics_and_stores_them(metric, tmp_path):
+    search = SmoothEmbeddingCV(SmoothEmbedding(metric=metric)).fit(*TRAIN)
+    untuned = SmoothEmbedding(metric=metric).fit(*TRAIN)
+    assert search.score(*TEST) > untuned.score(*TEST) - 0.05
+    nsse.save(search, tmp_path / "search.nsse")
+    loaded = nsse.load(tmp_path / "search.nsse")
+    np.testing.assert_array_equal(loaded.predict_proba(TEST[0]), search.predict_proba(TEST[0]))
 
 
 WRONG_COMPONENTS = {
