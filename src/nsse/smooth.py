@@ -225,7 +225,7 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
             The fitted estimator. If fit fails, it stays as it was before.
         """
         if is_dask(X):
-            self.n_features_in_ = int(X.shape[1])
+            self._keep_columns(int(X.shape[1]), None)
         else:
             # Labels may be missing on purpose, so scikit-learn checks X alone.
             # Integers on disk stay there. Blocks of them become floats when they are read.
@@ -252,11 +252,15 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
             The fitted estimator. If a block cannot be used, it stays as it was before.
         """
         source, y, names = read_blocks(blocks)
-        self.n_features_in_ = source.n_features
+        self._keep_columns(source.n_features, names)
+        return self._learn(source, y, sample_weight)
+
+    def _keep_columns(self, n_features: int, names: Any) -> None:
+        """Set what scikit-learn's check of samples sets. An earlier fit may have had other names."""
+        self.n_features_in_ = n_features
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
-        return self._learn(source, y, sample_weight)
 
     def _learn(self, source: Source, y: LabelsLike, sample_weight: WeightsLike) -> Self:
         """Check the parameters, fit the model, calibrate it, and assign everything at once."""

@@ -157,3 +157,11 @@ def test_blocks_of_data_frames_have_named_columns(blobs):
     assert model.feature_names_in_.tolist() == list(frame.columns)
     model.fit_blocks([(first[0].to_numpy(), first[1]), (second[0].to_numpy(), second[1])])
     assert not hasattr(model, "feature_names_in_")
+
+
+def test_a_fit_to_a_dask_array_forgets_the_names_of_an_earlier_fit(blobs):
+    pandas = pytest.importorskip("pandas", reason="data frames come from pandas")
+    dask_array = pytest.importorskip("dask.array", reason="Dask: pip install 'nsse[dask]'")
+    model = SmoothEmbedding().fit(pandas.DataFrame(blobs.X).add_prefix("column_"), blobs.codes)
+    model.fit(dask_array.from_array(blobs.X, chunks=(10, -1)), blobs.codes)
+    assert not hasattr(model, "feature_names_in_")
