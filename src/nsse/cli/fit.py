@@ -279,7 +279,7 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
 
     last = opened(model)[1]
     best = getattr(last, "best_estimator_", last)
-    d, in_medians = best.embedding_.shape[1], best.sigma_ / best._length_unit
+    d, in_medians = last.embedding_.shape[1], best.sigma_ / best._length_unit
     augmented: dict[str, Any] = {"how": [], "per_sample": 0}
     if best.augment is not None:
         augmented = {"how": names_of(best.augment), "per_sample": best.augment.n_copies}
@@ -305,9 +305,10 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
         )
     k = augmented["per_sample"]
     more = f" and {k} augmented of each" if k else ""
+    width = "" if last is not best else f", σ = {in_medians:.2f} median distances"
     screen.say(
         f"Fitted {type(last).__name__} to {len(inputs.X)} samples{more} ({about_error[1]}): "
-        f"{d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances."
+        f"{d} dimension{'s' * (d != 1)}{width}."
     )
 
 

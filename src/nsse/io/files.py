@@ -29,8 +29,9 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
     Parameters
     ----------
     model : estimator
-        Fitted: one of ours; a search around one, of which the best estimator is kept; or a pipeline of
-        affine steps (scalers, PCA) and one of these. The steps are kept as one affine map.
+        A fitted estimator of ours, a search of scikit-learn around one, or a pipeline of affine steps
+        (scalers, PCA) and one of these. The steps are stored as one affine map. A `SmoothEmbeddingCV`
+        is stored with all its members. Of a search of scikit-learn, the best estimator is stored.
     path : str or path-like
         The file; ``.nsse`` is the usual ending.
     metadata : dict, default=None

@@ -9,7 +9,8 @@ const KIND_NAMES = ["Training", "Test", "Misclassified", "Training without label
 const TIP_COLUMNS = 6; // of a sample in the tip at the pointer
 const SMALL_CLASSES = 14;
 const LISTED_PAIRS = 30;
-const CURVE_FROM = 41, CURVE = { width: 320, height: 90 };
+const CURVE_FROM = 41;
+const CURVE = { width: 320, height: 90 };
 
 // The mark of a class as it is drawn on the stage.
 export function swatch(stage, code) {
