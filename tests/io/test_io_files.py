@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -198,6 +199,32 @@ def test_ensembles_are_stored_with_equal_arrays_once(tmp_path):
         assert f.coef is member.map_.coef
     assert read_header(tmp_path / "model.nsse").facts["weights"] == [2.0, 5.0, 0.5]
     assert not any("gram" in text for text in json.dumps(tree_of(tmp_path / "model.nsse")).split('"'))
+
+
+def test_results_of_a_search_are_stored_with_kernels_and_augmentations(tmp_path):
+    model = fitted("augmented ensemble")
+    loaded = again(model, tmp_path)
+    assert loaded.cv_results_.keys() == model.cv_results_.keys()
+    assert [str(one) for one in loaded.cv_results_["params"]] == [
+        str(one) for one in model.cv_results_["params"]
+    ]
+    for name, values in model.cv_results_.items():
+        if name.startswith("param_"):
+            np.testing.assert_array_equal(np.ma.getmaskarray(loaded.cv_results_[name]), values.mask)
+            assert list(map(str, loaded.cv_results_[name])) == list(map(str, values))
+        elif name != "params":
+            np.testing.assert_array_equal(loaded.cv_results_[name], values)
+
+
+def test_a_search_with_a_metric_of_another_library_keeps_its_components(tmp_path):
+    metric = NeighborhoodComponentsAnalysis(max_iter=5, random_state=0)
+    search = SmoothEmbeddingCV(SmoothEmbedding(metric=metric), grid={"sigma": [0.5, 1.0]}, cv=2)
+    model, new = search.fit(X, NAMES), new_samples("default")
+    loaded = again(model, tmp_path)
+    for question in QUESTIONS:
+        np.testing.assert_array_equal(getattr(loaded, question)(new), getattr(model, question)(new))
+    assert isinstance(search.estimator.metric, NeighborhoodComponentsAnalysis)
+    clone(loaded).fit(X, NAMES)  # in the metric that the search learned
 
 
 def tree_of(path):

@@ -11,11 +11,10 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from nsse import __version__
-from nsse._support.errors import Described, rule_error
+from nsse._support.errors import rule_error
 from nsse._support.files import replacing
 from nsse.io import archive
 from nsse.io.archive import Header, Metadata, Place
-from nsse.io.checks import NEEDED
 from nsse.io.values import HOME_OF, Writer, read_value
 from nsse.pipelines import Pipeline, check_model, in_one_step
 from nsse.smooth import SmoothEmbedding
@@ -78,9 +77,6 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
         rule = "be a model of nsse, or a pipeline or a search that ends in one"
         cure = "Keep other estimators with skops or joblib."
         raise rule_error("model", rule, type(last).__name__, cure)
-    if NEEDED.isdisjoint(vars(last)):
-        rule, got = "be fitted to all samples to be saved", f"{type(last).__name__} with refit=False"
-        raise rule_error("model", rule, Described(got), "Fit it again with refit=True.")
     if isinstance(last, SmoothEmbedding):
         last._compute_left_out()
     versions = __version__, sklearn.__version__, np.__version__

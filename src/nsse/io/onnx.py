@@ -52,9 +52,9 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        Fitted: any estimator of ours with a kernel or a linear map, hence not `NYS` and `SPE`; a
-        search around one; or a pipeline of a `TableEncoder`, affine steps (scalers, imputers, PCA) and
-        one of these. Labels are integers, strings, booleans or floats.
+        Fitted: any estimator of ours with a kernel map, a linear map or an ensemble of such maps, hence
+        not `NYS` and `SPE`; a search around one; or a pipeline of a `TableEncoder`, affine steps
+        (scalers, imputers, PCA) and one of these. Labels are integers, strings, booleans or floats.
     path : str or path-like, default=None
         The file to write, usually with the ending ``.onnx``. The file is written whole or not at all.
         None writes no file.
