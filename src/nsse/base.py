@@ -144,6 +144,25 @@ class EmbeddingClassifier(
 
         return certified_radius(self, X)
 
+    def typicality(self, X: SamplesLike) -> Floats:
+        """Return p-values that are small for samples unlike every training class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A sample of a known class has a p-value of at most α with a probability of about α.
+            `nsse.certificates.typicality` states how they are computed and what is guaranteed. Only
+            `SmoothEmbedding` and `SmoothEmbeddingCV` have the left-out samples that it needs.
+        """
+        from nsse.certificates import typicality  # imported when used, so that fits do not wait for it
+
+        return typicality(self, X)
+
     def explain(self, X: SamplesLike, target: Any = None) -> Explanation:
         """Explain predictions by features and by training samples.
 

@@ -40,7 +40,7 @@ N_SPLITS, HELD_OUT, MANY_SAMPLES, FEWER_SPLITS = 10, 0.25, 1000, 4
 # rows and values of rows, at most, if samples are augmented.
 MOST_TRAINING, MOST_ROWS, MOST_VALUES = 500, 1500, 1_500_000
 # Values of held-out samples of a split, at most: with many classes, fewer samples are held out.
-MOST_HELD_VALUES = 400_000
+MOST_HELD_VALUES = 60_000
 # Least λ, for every row, beside which single precision is precise enough.
 ROUNDING = 4e-7
 # Temperatures among which the best one is looked for.
@@ -191,7 +191,9 @@ class Fold:
         """Which classes the training rows have."""
         return np.bincount(self.train.codes, minlength=len(self.train.classes)) > 0
 
-    def values(self, grid: Grid, settings: Sequence[Setting]) -> Iterator[HeldOut]:
+    def values(
+        self, grid: Grid, settings: Sequence[Setting], with_norms: bool = True
+    ) -> Iterator[HeldOut]:
         """Yield the values of the candidates of every setting, which have the same augmentation."""
         by_metric: dict[str, list[Setting]] = {}
         for setting in settings:
@@ -204,19 +206,17 @@ class Fold:
             near, far = (D2 * scale).astype(np.float32), (E2 * scale).astype(np.float32)
             for setting in own:
                 smoothness = grid.smoothness[setting.augment is not None]
-                parts = list(self._solved(near, far, setting.kernel, smoothness, grid.decisions))
-                values, norms = zip(*parts, strict=True)
+                values, norms = [], []
+                for solved in self._solved(near, far, setting.kernel, smoothness):
+                    for decision in grid.decisions:
+                        values.append(self._hidden(solved.values(decision)))
+                        norms.append(solved.norm(decision) if with_norms else np.nan)
                 yield HeldOut(setting, np.stack(values), np.array(norms), self.weights)
 
     def _solved(
-        self,
-        D2: Singles,
-        E2: Singles,
-        kernel: Kernel,
-        smoothness: Sequence[float],
-        decisions: Sequence[str],
-    ) -> Iterator[tuple[Singles, float]]:
-        """Yield values, and mean squared norms of differences of functions, for every λ and decision.
+        self, D2: Singles, E2: Singles, kernel: Kernel, smoothness: Sequence[float]
+    ) -> Iterator[Solved]:
+        """Yield the solved regression for every λ.
 
         With W^½ (K + λW⁻¹) W^½ C = W^½ T, the scores of the rows are T − λ W^(−½) C.
         """
@@ -237,44 +237,14 @@ class Fold:
             _, C, problem = posv(G.T, wanted, overwrite_a=True)
             if problem:
                 raise np.linalg.LinAlgError(f"K + {weight:g} I has no Cholesky factor in {G.dtype}.")
-            S, F = there @ C, T - weight * C / root
-            Q = (C * root).T @ F
-            for decision in decisions:
-                if decision == "scores":
-                    yield self._hidden(S + shares), norms_of_scores(Q)
-                else:
-                    yield self._hidden(self._nearest(S, F)), self._norms_of_nearest(F, Q)
-
-    def _nearest(self, S: Singles, F: Singles) -> Singles:
-        """Return −‖s − f‖² of scores s to the nearest row f of every class, −inf if it has none."""
-        order, known, starts = self._by_class
-        F = F[order]
-        P = 2.0 * (F @ S.T) - squared_norms(F)[:, np.newaxis]
-        found = np.full((S.shape[1], len(S)), -np.inf, dtype=np.float32)
-        found[known] = np.minimum(np.maximum.reduceat(P, starts) - squared_norms(S), 0.0)
-        return found.T
+            yield Solved(there @ C, T - weight * C / root, C * root, shares, self._by_class)
 
     @cached_property
     def _by_class(self) -> tuple[Ints, Ints, Ints]:
+        """The training rows sorted by class, their classes, and where each class starts."""
         order = np.argsort(self.train.codes, kind="stable")
         known, starts = np.unique(self.train.codes[order], return_index=True)
         return order, known, starts
-
-    def _norms_of_nearest(self, F: Singles, Q: Singles) -> float:
-        """Return the mean of ‖2f_i − 2f_j‖²_Q over pairs of rows of two classes, by sums over classes.
-
-        Means over pairs of rows within a pair of classes are averaged over all pairs of classes.
-        """
-        order, known, starts = self._by_class
-        n = np.diff([*starts, len(F)])[:, np.newaxis]
-        F = F[order]
-        means = np.add.reduceat(F, starts) / n
-        squares = np.add.reduceat(np.einsum("ij,ij->i", F @ Q, F), starts) / n[:, 0]
-        inner = np.einsum("ij,ij->i", means @ Q, means)
-        total = means.sum(axis=0)
-        m = len(known)
-        pairs = 2.0 * (m - 1) * squares.sum() - 2.0 * (total @ Q @ total - inner.sum())
-        return max(4.0 * float(pairs) / (m * (m - 1)), 0.0)
 
     def _hidden(self, values: Singles) -> Singles:
         """Return centered values, with the lowest one for classes that the training rows lack."""
@@ -290,7 +260,64 @@ def centered_values(values: Singles) -> Singles:
     return np.asarray(values - values.mean(axis=1, keepdims=True), dtype=np.float32)
 
 
-def norms_of_scores(Q: Singles) -> float:
+@dataclass(frozen=True)
+class Solved:
+    """The regression of a split for one λ.
+
+    Attributes
+    ----------
+    new, own : ndarrays of shape (n_held_out, n_classes) and (n_rows, n_classes)
+        Class scores less shares of the held-out samples, and of the training rows.
+    coef : ndarray of shape (n_rows, n_classes)
+        C.
+    shares : ndarray of shape (n_classes,)
+        Shares of the classes.
+    by_class : tuple of ndarrays
+        The rows sorted by class, their classes, and where each class starts.
+    """
+
+    new: Singles
+    own: Singles
+    coef: Singles
+    shares: Singles
+    by_class: tuple[Ints, Ints, Ints]
+
+    def values(self, decision: str) -> Singles:
+        """Return the values of the classes at the held-out samples."""
+        return self.new + self.shares if decision == "scores" else self._nearest()
+
+    def norm(self, decision: str) -> float:
+        """Return R², the mean squared norm of the difference of the functions of two classes."""
+        Q = self.coef.T @ self.own
+        return norms_of_scores(Q) if decision == "scores" else self._norms_of_nearest(Q)
+
+    def _nearest(self) -> Singles:
+        """Return −‖s − f‖² of scores s to the nearest row f of every class, −inf if it has none."""
+        order, known, starts = self.by_class
+        S, F = self.new, self.own[order]
+        P = 2.0 * (F @ S.T) - squared_norms(F)[:, np.newaxis]
+        found = np.full((S.shape[1], len(S)), -np.inf, dtype=np.float32)
+        found[known] = np.minimum(np.maximum.reduceat(P, starts) - squared_norms(S), 0.0)
+        return found.T
+
+    def _norms_of_nearest(self, Q: Singles) -> float:
+        """Return the mean of ‖2f_i − 2f_j‖²_Q over pairs of rows of two classes, by sums over classes.
+
+        Means over pairs of rows within a pair of classes are averaged over all pairs of classes.
+        """
+        order, known, starts = self.by_class
+        F = self.own[order]
+        n = np.diff([*starts, len(F)])[:, np.newaxis]
+        means = np.add.reduceat(F, starts) / n
+        squares = np.add.reduceat(np.einsum("ij,ij->i", F @ Q, F), starts) / n[:, 0]
+        inner = np.einsum("ij,ij->i", means @ Q, means)
+        total = means.sum(axis=0)
+        m = len(known)
+        pairs = 2.0 * (m - 1) * squares.sum() - 2.0 * (total @ Q @ total - inner.sum())
+        return max(4.0 * float(pairs) / (m * (m - 1)), 0.0)
+
+
+def norms_of_scores(Q: Singles | Floats) -> float:
     """Return the mean of ‖e_c − e_r‖²_Q over pairs of classes."""
     m = len(Q)
     return max(2.0 * float(m * np.trace(Q) - Q.sum()) / (m * (m - 1)), 0.0)

@@ -32,10 +32,10 @@ from nsse.model import evenly
 from nsse.smooth import SmoothEmbedding
 from nsse.unlabeled_candidates import UnlabeledSamples
 
-# Splits after which the best settings go on, and how many of them besides the user's.
-FIRST_SPLITS, BEST_SETTINGS = 3, 8
+# The best settings go on after a third of the splits. So many do, besides the user's.
+FIRST_SHARE, BEST_SETTINGS = 3, 8
 # Settings that are combined with every use of unlabeled samples, and splits on which these are fitted.
-SETTINGS_WITH_USES, SPLITS_WITH_USES = 2, 5
+SETTINGS_WITH_USES, SPLITS_WITH_USES = 1, 10
 # Numbers of candidates and of splits in the rounds of a search by a scorer. None is all.
 SCORED_ROUNDS = ((None, 1), (64, 3), (16, None))
 
@@ -70,7 +70,8 @@ class Comparison:
 
     def compared(self) -> Compared:
         """Compare all settings on a few splits, and the best of them on the others."""
-        first, rest = self.splits[:FIRST_SPLITS], self.splits[FIRST_SPLITS:]
+        n_first = max(1, len(self.splits) // FIRST_SHARE)
+        first, rest = self.splits[:n_first], self.splits[n_first:]
         found = self.on_splits(first, self.grid.settings)
         if not found and first:
             raise KeyboardInterrupt
@@ -127,7 +128,10 @@ class Comparison:
 
     def on_splits(self, splits: Sequence[Split], settings: Sequence[Setting]) -> list[list[HeldOut]]:
         """Return the held-out values of settings with the same augmentation, split by split."""
-        jobs = [(self.samples, self.base, self.grid, split, settings) for split in splits]
+        jobs = [
+            (self.samples, self.base, self.grid, split, settings, split is self.splits[0])
+            for split in splits
+        ]
         return self.worked(held_out_values, jobs, "Comparing parameters")
 
     def worked(self, work: Callable[..., Any], jobs: Sequence[Any], what: str) -> list[Any]:
@@ -175,9 +179,8 @@ class Comparison:
         held = HeldOutSamples.of(self.samples, self.splits[: len(found)], weights)
         none = np.empty((len(candidates), 0, len(self.samples.rows.classes)), dtype=np.float32)
         parts = [np.concatenate([one.values for one in some]) for some in found]
-        norms = [np.concatenate([one.norms for one in some]) for some in found]
-        mean = np.sqrt(np.mean(norms, axis=0)) if norms else np.empty(0)
-        return Compared.of(candidates, np.concatenate([none, *parts], axis=1), held, mean)
+        norms = np.concatenate([np.empty(0), *(one.norms for one in (found[0] if found else ()))])
+        return Compared.of(candidates, np.concatenate([none, *parts], axis=1), held, np.sqrt(norms))
 
     def scored(self, scorer: Callable[..., float]) -> tuple[list[Candidate], Floats]:
         """Return the candidates that were scored on all splits, and their scores on each of them."""
@@ -212,25 +215,35 @@ class Comparison:
         return np.array(of_kernels) * np.array(units) * compared.norms / compared.temperatures
 
     def unit_slope(self, metric: Mapping[str, Any]) -> float:
-        """Return s d/m: the stretch of a metric times the ratio of median distances before and in it."""
+        """Return s d/m: the stretch of a metric times the ratio of median distances before and in it.
+
+        Columns that the estimator standardizes are measured in their standard deviations.
+        """
         rows = self.samples.rows
-        X = rows.held()
-        front = standardizing(rows) if self.base.standardize else None
-        near = rows if front is None else rows.through(front)
-        space = self.grid.metric.with_parameters(metric).learn(near, with_hull=True).projected()
-        affine = space.affine if front is None else space.affine.of_scaled_columns(front.scale)
+        if self.base.standardize:
+            rows = rows.through(standardizing(rows))
         some = evenly(len(rows))
-        before = median_distance(squared_distances(X[some], X[some]))
-        return affine.norm * before / median_distance(space.distances(some))
+        X = rows.source.take(some)
+        before = median_distance(squared_distances(X, X))
+        space = self.grid.metric.with_parameters(metric).learn(rows, with_hull=True).projected()
+        return space.affine.norm * before / median_distance(space.distances(some))
 
 
 def held_out_values(
-    samples: Samples, base: SmoothEmbedding, grid: Grid, split: Split, settings: Sequence[Setting]
+    samples: Samples,
+    base: SmoothEmbedding,
+    grid: Grid,
+    split: Split,
+    settings: Sequence[Setting],
+    is_first: bool,
 ) -> list[HeldOut]:
-    """Return the values of the candidates of settings on a split, in the order of the settings."""
+    """Return the values of the candidates of settings on a split, in the order of the settings.
+
+    Norms of functions hardly depend on the split, so they are computed on the first one alone.
+    """
     with quiet(), one_blas_thread():  # splits have few rows, on which several threads fight
         fold = Fold.of(samples, base, split, settings[0].augment)
-        found = {id(one.setting): one for one in fold.values(grid, settings)}
+        found = {id(one.setting): one for one in fold.values(grid, settings, is_first)}
     return [found[id(setting)] for setting in settings]
 
 

@@ -78,7 +78,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         the best 16 on all. None builds the stack, by the log-loss of held-out samples.
     slope_penalty : float, default=0.0003
         ν, the penalty for steep maps in the stack. A larger value gives a smoother map with larger
-        certified radii, at a slightly larger error.
+        certified radii, at a slightly larger error. A very large value gives one smooth member.
     max_members : int, default=8
         Number of members of the stack, at most.
     max_samples : int, default=2000
@@ -321,9 +321,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             start[comparison.place_of_user(compared)] = 1.0
             values = compared.scaled()
             places, weights = Stack(values, compared.held, costs, start).members(self.max_members)
-        if len(places) == 0:
-            cure = "With this value, the smoothest map is zero everywhere."
-            raise rule_error("slope_penalty", "be smaller", self.slope_penalty, cure)
         self._keep_scores(compared.candidates, -compared.losses_by_split().T, int(places[0]))
         candidates = [compared.candidates[place] for place in places]
         own, scores = compared.mean_scores(np.tensordot(weights, values[places], 1))

@@ -357,24 +357,6 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         """Return the centers of the kernel functions, in the units of X."""
         return self.map_.metric.inverse(self.map_.centers)
 
-    def typicality(self, X: SamplesLike) -> Floats:
-        """Return p-values that are small for samples unlike every training class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            A sample of a known class has a p-value of at most α with a probability of about α.
-            `nsse.certificates.typicality` states how they are computed and what is guaranteed.
-        """
-        from nsse.certificates import typicality  # imported when used, so that fits do not wait for it
-
-        return typicality(self, X)
-
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
         """Estimate the bytes that `fit` needs in addition to the samples.
 

@@ -8,7 +8,11 @@ weights w ≥ 0 of stacked generalization (Wolpert 1992, Breiman 1996) minimize
 with the typical slopes L_k of `nsse.halving`, the number N of samples, and weights w₀ that are 1 for the
 user's estimator and 0 for all others. As in the objective of the paper, classes are separated and the
 map is smooth. The problem is convex. The candidates with the largest w_k · std(u_k) become members, and
-their weights are found once more.
+their weights are found once more. If no weight is positive, the candidate with the lowest sum of
+log-loss and νL is the only member, with the weight 1.
+
+One more sample counts in the log-loss, placed like the others and of every class alike. Without it,
+probabilities from few samples are too sure.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
 from nsse._support.types import Floats, Ints
-from nsse.candidates import HeldOutSamples, Singles
+from nsse.candidates import HeldOutSamples, Singles, log_losses
 
 # ρ, how strongly the weights are held to the user's estimator.
 PRIOR = 1.0
@@ -53,27 +57,34 @@ class Stack:
         """Return the positions of at most so many members, the heaviest first, and their weights."""
         places = heaviest(self.weights(), self.values, most)
         if len(places) == 0:
-            return places, np.empty(0)
+            return np.array([self.best_alone()]), np.ones(1)
         part = Stack(self.values[places], self.held, self.slope_costs[places], self.start[places])
         weights = part.weights()
         order = heaviest(weights, part.values, most)
         return places[order], weights[order]
 
+    def best_alone(self) -> int:
+        """Return the candidate with the lowest sum of log-loss and slope cost."""
+        shares = self.held.weights / self.held.weights.sum()
+        losses = [log_losses(own, self.held.codes) @ shares for own in self.values]
+        return int(np.argmin(losses + self.slope_costs))
+
     def weights(self) -> Floats:
         """Return the weights w ≥ 0 with the lowest penalized log-loss."""
         n_candidates, n_held_out, n_classes = self.values.shape
         U = np.ascontiguousarray(self.values, dtype=np.float64).reshape(n_candidates, -1)
-        codes, rows = self.held.codes, np.arange(n_held_out)
+        codes, rows, one_more = self.held.codes, np.arange(n_held_out), 1.0 / self.held.n_samples
         shares = self.held.weights / self.held.weights.sum()
         prior = PRIOR / self.held.n_samples
 
         def objective(w: Floats) -> tuple[float, Floats]:
             S = (w @ U).reshape(n_held_out, n_classes)
-            S -= S.max(axis=1, keepdims=True)
-            P = np.exp(S)
+            largest = S.max(axis=1)
+            P = np.exp(S - largest[:, np.newaxis])
             sums = P.sum(axis=1)
-            loss = shares @ (np.log(sums) - S[rows, codes])
-            P *= (shares / sums)[:, np.newaxis]
+            # Scores add up to zero, so that the log-loss of a sample of every class is log Σ exp.
+            loss = shares @ ((1.0 + one_more) * (np.log(sums) + largest) - S[rows, codes])
+            P *= ((1.0 + one_more) * shares / sums)[:, np.newaxis]
             P[rows, codes] -= shares
             away = w - self.start
             value = loss + self.slope_costs @ w + prior * (away @ away)

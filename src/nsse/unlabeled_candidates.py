@@ -1,7 +1,7 @@
 """Values of candidates that use unlabeled samples, from real fits to the training part of every split.
 
-Held-out samples stay in these fits as samples without a label, as new samples that a user wants to label
-would. Each use of unlabeled samples is combined with a few settings that are good without them.
+Held-out samples have no part in these fits, as new samples will have none. Each use of unlabeled samples
+is combined with a few settings that are good without them.
 
 If the centers are fewer than the samples, class scores cannot follow a graph, and only the propagation
 of labels is tried. It is then also tried along the Euclidean graph of all samples, which knows no label
@@ -77,7 +77,7 @@ class UnlabeledSamples:
     ) -> tuple[NDArray[np.float32], float]:
         """Return the centered values of the held-out samples, and R²."""
         train, held = split
-        X, codes = self.X[: len(self.weights)], np.full(len(self.weights), -1)
+        codes = np.full(len(self.weights), -1)
         codes[train] = self.samples.codes[train]
         use = clone(candidate.setting.unlabeled).set_params(marker=-1)
         model = candidate.model(base)
@@ -85,10 +85,12 @@ class UnlabeledSamples:
         if use.has_own_graph:
             model.set_params(unlabeled=None)
             codes = self._propagated(use, train)[: len(codes)]
-        model.fit(X, codes, self.weights)
+        n_labeled = len(self.samples.codes)
+        used = np.concatenate([train, np.arange(n_labeled, len(codes))])
+        model.fit(self.X[used], codes[used], self.weights[used])
         n_classes = len(self.samples.rows.classes)
         values = np.full((len(held), n_classes), np.nan, dtype=np.float32)
-        values[:, model.classes_] = model.scores_.values(model.map_(X[held]))
+        values[:, model.classes_] = model.scores_.values(model.map_(self.X[held]))
         V = model.scores_.weights
         return centered_values(values), norms_of_scores(V @ model.map_.gram @ V.T)
 
