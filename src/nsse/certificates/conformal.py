@@ -267,9 +267,9 @@ class ConformalClassifier(BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         radius : float, default=0.0
-            The set is to hold where a sample was moved by less than this, in any direction and by
-            anyone, before it came here; lengths in the units of ``X``. Needs one kernel map with a
-            score per class.
+            If this is positive, each set also contains all labels of the sets of samples that are
+            closer than this, in the units of ``X``. The set then holds even if the sample was moved by
+            somebody before it came here. The model must have class scores, as ensembles have.
 
         Returns
         -------

@@ -128,9 +128,9 @@ def theorem_1(
     Parameters
     ----------
     model : estimator
-        Fitted, with a kernel or linear map. L and δ are in the units of X; to measure in the metric
-        of a `SmoothEmbedding`, put `WithinMetric` before one with ``metric=None``, and pass that with
-        samples behind the metric.
+        Fitted, with a kernel map, a linear map or an ensemble of such maps. L and δ are in the units of
+        X. To measure them in the metric of a `SmoothEmbedding`, put `WithinMetric` before one with
+        ``metric=None``, and pass that model with samples behind the metric.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training samples.
     y : array-like of shape (n_samples,)
