@@ -16,6 +16,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -429,7 +430,10 @@ def _projected(
     """Return at most two coordinates, a description of them, and the names of the axes."""
     d = F.shape[1]
     if coordinates is not None:
-        first, second = coordinates
+        try:
+            first, second = (index(place) for place in coordinates)
+        except (TypeError, ValueError):  # not two integers
+            first = second = -1
         if not (0 <= first < d and 0 <= second < d):
             cure = f"The model has {d} coordinates."
             raise rule_error("coordinates", f"be two numbers from 0 to {d - 1}", coordinates, cure)

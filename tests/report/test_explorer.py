@@ -336,3 +336,10 @@ def test_training_samples_of_weight_zero_may_have_a_class_of_their_own(tmp_path,
     for shown in (samples, Samples(None)):
         write_report(tmp_path / "r.html", model, shown)
         assert data_of(tmp_path / "r.html")["classes"][-1] == "9"
+
+
+@pytest.mark.parametrize("samples", [np.eye(4), (np.eye(4), [0, 0, 1, 1]), None])
+def test_what_is_not_samples_is_refused(samples, tmp_path):
+    model = SmoothEmbedding().fit(np.eye(4), [0, 0, 1, 1])
+    with pytest.raises(TypeError, match=r"`samples` must be Samples .*Pass Samples\(X_new, y_new\)"):
+        write_report(tmp_path / "r.html", model, samples)

@@ -203,8 +203,9 @@ def test_an_embedding_shows_coordinates_or_a_plane_that_separates(digits_model):
         return KNeighborsClassifier(5).fit(A[::2], Y[NEW][::2]).score(A[1::2], Y[NEW][1::2])
 
     assert right(places) > right(F[:, :2])
-    with pytest.raises(ValueError, match="`coordinates` must be two numbers from 0 to 8"):
-        nsse.plot.embedding(digits_model, X[NEW], coordinates=(0, 9))
+    for wrong in ((0, 9), 1, (1,), (0, 1, 2), ("a", "b")):
+        with pytest.raises(ValueError, match="`coordinates` must be two numbers from 0 to 8"):
+            nsse.plot.embedding(digits_model, X[NEW], coordinates=wrong)
 
 
 def test_few_components_do_not_count_mistakes_that_they_cannot_show():

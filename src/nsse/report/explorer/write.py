@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.files import replacing, written
 from nsse.class_maps import MOST_LABELS, spread_heights
 from nsse.datasets import EncodedPreparation, Preparation, TablePreparation
@@ -137,6 +137,9 @@ def write_report(
     'iris.html'
     """
     path, title = Path(path), written(title)
+    if not isinstance(samples, Samples):
+        got, cure = Described(f"a {type(samples).__name__}"), "Pass Samples(X_new, y_new)."
+        raise TypeError(rule_message("samples", "be Samples of nsse.report", got, cure))
     if path.suffix.lower() not in SUFFIXES:
         raise rule_error("path", f"end in {', '.join(SUFFIXES)}", str(path), "Name it report.html.")
     model, samples, preparation = _behind_encoder(model, samples, preparation)
