@@ -33,6 +33,8 @@ from nsse.splits import BalancedSplits, GroupedSplits
 Singles = NDArray[np.float32]
 Split = tuple[Ints, Ints]
 
+# Samples that a class must have for random splits.
+FEWEST_OF_A_CLASS = 3
 # Splits, the share of every class that is held out, and the number of samples from which fewer splits
 # are enough, which still hold out nearly every sample once.
 N_SPLITS, HELD_OUT, MANY_SAMPLES, FEWER_SPLITS = 10, 0.25, 1000, 4
@@ -98,9 +100,13 @@ class Samples:
         """Return the training and held-out rows of every split.
 
         A row leaves the training part if an equal row is held out, whatever their classes, so that a
-        copy of a held-out sample is never trained on. A split needs two classes to train on.
+        copy of a held-out sample is never trained on. A split needs two classes to train on. If no class
+        has three samples, there are no random splits, because they would train on single samples of the
+        classes, from which no metric can be learned.
         """
         labels = self.rows.classes[self.codes]
+        if cv is None and np.bincount(self.codes).max() < FEWEST_OF_A_CLASS:
+            return []
         if cv is None:
             n_splits = N_SPLITS if len(self.codes) < MANY_SAMPLES else FEWER_SPLITS
             seed = check_random_state(random_state).randint(2**31 - 1)
