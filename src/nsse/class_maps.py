@@ -36,7 +36,9 @@ FEW_CLASSES, SOFTENED = 10, 0.6
 MOST_LABELS = 30
 # Labels: their distance from the middle, the largest gap between two in a column, and half the height of
 # the columns, in radii of the polygon.
-_LABEL_RADIUS, _LARGEST_GAP, _HALF_HEIGHT = 1.14, 0.17, 1.27
+_LABEL_RADIUS = 1.14
+_LARGEST_GAP = 0.17
+_HALF_HEIGHT = 1.27
 # Two classes: number of bins in which samples are counted, and the distance of the two bands.
 BINS, BAND = 48, 0.8
 # Samples are equal to a training sample if their embeddings differ by less than this share of its size.
@@ -280,7 +282,9 @@ def spread_heights(x: Floats, codes: Ints) -> tuple[Floats, Floats]:
 
 def _halvings(n: int) -> Floats:
     """Return the van der Corput sequence 1/2, 1/4, 3/4, …, which fills a line evenly at every length."""
-    numbers, values, half = np.arange(1, n + 1), np.zeros(n), 0.5
+    numbers = np.arange(1, n + 1)
+    values = np.zeros(n)
+    half = 0.5
     while numbers.any():
         values += half * (numbers & 1)
         numbers, half = numbers >> 1, half / 2

@@ -30,8 +30,10 @@ SOME_ROWS = 64
 # Values of a block of kernel rows, 32 MB, beyond which rows are cut.
 BLOCK_VALUES = 4_000_000
 FEW_ROWS = 64  # which are never cut
-# So many pairs and more are looked at around their middle only.
-MANY_PAIRS, SOME_PAIRS, AROUND = 100_000, 4096, (0.46, 0.54)
+# From this number of pairs on, the median is searched between two quantiles of some of the pairs.
+MANY_PAIRS = 100_000
+SOME_PAIRS = 4096
+AROUND = (0.46, 0.54)
 
 
 def squared_distances(U: Matrix, V: Matrix, V_squares: Floats | None = None) -> Floats:
@@ -139,7 +141,9 @@ def _rows_of_pairs(places: Ints, n_rows: int) -> tuple[Ints, Ints]:
 
 def _median(values: Floats) -> float:
     """Return the median."""
-    middle, below, is_odd = len(values) // 2, 0, len(values) % 2
+    middle = len(values) // 2
+    below = 0
+    is_odd = len(values) % 2
     if len(values) >= MANY_PAIRS:
         values, below = _around_the_middle(values)
     parted = np.partition(values, middle - below)

@@ -445,13 +445,18 @@ def _behind_steps(steps: list[Any], X: SamplesLike) -> tuple[Any, Affine | None,
     The other two values are the samples that this affine map takes, and the step that returns them. The
     step is None if these samples are X.
     """
-    front, base, last, Z = None, X, None, X
+    front = None
+    base = X
+    last = None
+    Z = X
     for step in steps:
         Z = step.transform(Z)
         try:
             affine = affine_of_step(step, with_gaps=True)
         except ValueError:
-            front, base, last = None, Z, step
+            front = None
+            base = Z
+            last = step
         else:
             front = affine if front is None else affine.after(front)
     return Z, front, base, last

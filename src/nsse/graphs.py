@@ -121,7 +121,9 @@ def _class_edges(
 
 def neighbor_graph(Z: Matrix, n_neighbors: int) -> sparse.csr_array:
     """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
-    N, squares, k = Z.shape[0], squared_norms(Z), min(n_neighbors, Z.shape[0] - 1)
+    N = Z.shape[0]
+    squares = squared_norms(Z)
+    k = min(n_neighbors, Z.shape[0] - 1)
     ends, d2 = np.empty((N, k), dtype=np.intp), np.empty((N, k))
 
     def search(start: int) -> None:

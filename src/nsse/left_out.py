@@ -121,12 +121,16 @@ def one_by_one(rows: Rows, ridge: Ridge, left: Ints, K_left: Floats, heights: Fl
     """
     factors = ridge.factors
     assert isinstance(factors, ExactFactors)
-    L, C, root = factors.L, factors.scaled, np.sqrt(rows.weights)
+    L = factors.L
+    C = factors.scaled
+    root = np.sqrt(rows.weights)
     inverse = inverse_rows(L, left)
     if not np.all(root == 1.0):
         K_left = K_left * root
     kept = _kept(rows, factors.smoothness, left)
-    whole, P, G = K_left @ C, K_left @ inverse.T, inverse[:, left]
+    whole = K_left @ C
+    P = K_left @ inverse.T
+    G = inverse[:, left]
     outside = whole - (P.diagonal() / (kept + G.diagonal()))[:, np.newaxis] * C[left]
     alone = np.flatnonzero(kept == 0.0)
     codes = rows.codes[left[alone]]
@@ -290,7 +294,9 @@ def gain_of_one(P: Floats, G: Floats, c: Floats, codes: Ints, whole: Floats, out
     """
     if len(codes) == 0:
         return 1.0
-    others, d, p = np.bincount(codes)[codes] - 1, G.diagonal(), P.diagonal()
+    others = np.bincount(codes)[codes] - 1
+    d = G.diagonal()
+    p = P.diagonal()
     i, j = np.nonzero((codes[:, np.newaxis] == codes) & ~np.eye(len(codes), dtype=bool))
     g, k = G[i, j], P[i, j]
     less = (d[j] * p[i] - g * k) * c[i] + (d[i] * k - g * p[i]) * c[j]

@@ -208,7 +208,9 @@ class KernelMap:
 
         At a center where the kernel has a kink (`Kernel.gradient_weights`), its term counts as 0.
         """
-        n_samples, d, n = X.shape[0], self.n_components, self.metric.n_features
+        n_samples = X.shape[0]
+        d = self.n_components
+        n = self.metric.n_features
 
         def of_rows(rows: Ints) -> Floats:
             U = self.metric(X[rows])

@@ -255,7 +255,9 @@ def neighbors_of(near: Rows, f: KernelMap, ridge: Ridge, V: Floats) -> Neighbors
 
 def left_out(given: Rows, model: Model, settings: Settings) -> LeftOut:
     """Return values of the classes for left-out samples, by a formula or by fits without folds."""
-    rows, ridge, found = model.rows, model.ridge, model.left_out
+    rows = model.rows
+    ridge = model.ridge
+    found = model.left_out
     if found is None:
         folds = by_refits(given, model, settings, LEFT_OUT_OF_METRIC)
         if folds is not None:
@@ -309,7 +311,9 @@ class Fitted:
         given and not propagated, because new samples come with labels of this kind.
         """
         usable = np.isfinite(found.values).all(axis=1)
-        values, codes, weights = found.values[usable], found.codes[usable], found.weights[usable]
+        values = found.values[usable]
+        codes = found.codes[usable]
+        weights = found.weights[usable]
         is_right = found.values.argmax(axis=1) == found.codes
         width = model.map.kernel.sigma / model.space.unit
         return cls(

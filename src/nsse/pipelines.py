@@ -382,7 +382,9 @@ def _columns(step: Any) -> Form | None:
     """Return the form of a `ColumnTransformer`: its parts take some columns each, side by side."""
     n = step.n_features_in_
     m = max(outputs.stop for outputs in step.output_indices_.values())
-    matrix, shift, offset = np.zeros((n, m)), np.zeros(n), np.zeros(m)
+    matrix = np.zeros((n, m))
+    shift = np.zeros(n)
+    offset = np.zeros(m)
     fill, is_taken = np.full(n, np.nan), np.zeros(n, dtype=bool)
     for name, part, columns in step.transformers_:
         outputs = step.output_indices_[name]

@@ -186,7 +186,9 @@ class KernelSums:
         """Sums over the labelled of these rows, added to ``total`` in its place."""
         known = codes >= 0
         if not known.all():
-            Z, codes, weights = Z[known], codes[known], weights[known]
+            Z = Z[known]
+            codes = codes[known]
+            weights = weights[known]
         m = self.centers.shape[0]
         if total is None:
             total = Sums(np.zeros((m, m)), np.zeros((m, self.n_classes)), np.zeros(self.n_classes))

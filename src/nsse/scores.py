@@ -137,7 +137,9 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
     are all right would make τ zero, and one mistake infinitely unlikely.
     """
     known = np.isfinite(values[np.arange(len(codes)), codes])
-    values, codes, sample_weight = values[known], codes[known], sample_weight[known]
+    values = values[known]
+    codes = codes[known]
+    sample_weight = sample_weight[known]
     if len(values) == 0:
         return 1.0
     moved = values - values.max(axis=1, keepdims=True)
@@ -150,7 +152,9 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
         expected = np.einsum("ij,ij->i", powers, moved) / powers.sum(axis=1)
         return float((sample_weight + shares) @ expected - wanted)
 
-    low, high, at_high = LEAST_SHARPNESS, 1.0, slope(1.0)
+    low = LEAST_SHARPNESS
+    high = 1.0
+    at_high = slope(1.0)
     if at_high >= 0.0 and slope(low) >= 0.0:
         return 1.0 / low
     while at_high < 0.0 and high < MOST_SHARPNESS:

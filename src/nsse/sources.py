@@ -200,7 +200,9 @@ class DaskSource(Source):
         return stacked(_computed([dask.delayed(_call)(function, X) for _, X in self._tasks()]))
 
     def _tasks(self) -> Iterator[tuple[slice, Any]]:
-        dask, done, start = _dask(), 0, 0
+        dask = _dask()
+        done = 0
+        start = 0
         chunks = self.X.to_delayed().ravel().tolist()
         for index, (size, chunk) in enumerate(zip(self.X.chunks[0], chunks, strict=True)):
             stop = int(np.searchsorted(self.places, start + size))

@@ -306,7 +306,9 @@ class Updates:
 
     def _without_some(self, near: Rows, place: Ints, f: KernelMap) -> Updates:
         """Return these without the kept rows of a chunk, which must be there if all are kept."""
-        kept, Z, codes = self.kept, near.held(), place[near.codes]
+        kept = self.kept
+        Z = near.held()
+        codes = place[near.codes]
         same = squared_distances(kept.rows, Z) < (SAME_PLACE * f.kernel.sigma) ** 2
         same &= kept.codes[:, np.newaxis] == codes
         shares = np.ones(len(kept))

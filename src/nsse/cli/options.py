@@ -61,7 +61,9 @@ _UNLABELED_LABEL = (
 )
 
 # Titles under which `--help` shows options, each with columns of its own width.
-MODEL, TABLES, IMAGES = "Model", "Tables", "Images"
+MODEL = "Model"
+TABLES = "Tables"
+IMAGES = "Images"
 _of_model = partial(typer.Option, rich_help_panel=MODEL)
 _of_tables = partial(typer.Option, rich_help_panel=TABLES)
 _of_images = partial(typer.Option, rich_help_panel=IMAGES)

@@ -300,7 +300,9 @@ class Features(Reading):
     """Features of a picture and of its augmented copies, one row each."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.path, self.settings, self.augment = encoder.path, encoder.settings, encoder.augment
+        self.path = encoder.path
+        self.settings = encoder.settings
+        self.augment = encoder.augment
         self.fingerprint, self.n_jobs = encoder.fingerprint, encoder.n_jobs or cpu_count()
         self.batch = encoder.batch_size
         self.draft = 2 * max(self.settings["size"] or (SIDE, SIDE))

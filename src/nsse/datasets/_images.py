@@ -130,7 +130,9 @@ class Small(Levels):
 class Thumbnails(Reading):
     """Small JPEG files, for people to look at."""
 
-    how, side, draft = "thumbnail 1", 144, 288
+    how = "thumbnail 1"
+    side = 144
+    draft = 288
 
     def picture(self, image: Image) -> NDArray[Any]:
         """The bytes of a file that holds the whole image."""

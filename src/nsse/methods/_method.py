@@ -135,7 +135,9 @@ class Method(EmbeddingClassifier):
 
     def _expanded(self: Any, lengths: Lengths, coef: Floats) -> KernelMap:
         """The sum of kernels of width ``sigma`` at the samples, with these coefficients."""
-        self.coef_, self.length_unit_, self.sigma_ = coef, lengths.unit, self.sigma * lengths.unit
+        self.coef_ = coef
+        self.length_unit_ = lengths.unit
+        self.sigma_ = self.sigma * lengths.unit
         return lengths.kernel_map(self.sigma, coef)
 
     def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> KernelMap:

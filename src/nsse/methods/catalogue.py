@@ -78,7 +78,9 @@ def _estimators() -> dict[str, Any]:
     }
 
 
-LINEAR, GAUSSIAN, EXTENDED = "linear map", "sum of Gaussians", "Gaussian RBF of the embedding"
+LINEAR = "linear map"
+GAUSSIAN = "sum of Gaussians"
+EXTENDED = "Gaussian RBF of the embedding"
 TWO_SCATTERS = "N²n + Nr² + r³"
 # The columns of the paper's tables, in its order.
 COLUMNS: dict[str, tuple[str, str, str, str, str]] = {

@@ -193,7 +193,9 @@ class NYS(Method):
     def _learn(self, X: SamplesLike, codes: Ints) -> NystromMap:
         dimensions = self._dimensions(len(codes))
         lengths = Lengths.of(X, self.length_unit)
-        D2, k, radii2 = lengths.D2, self.n_neighbors, None
+        D2 = lengths.D2
+        k = self.n_neighbors
+        radii2 = None
         kept = np.ones(D2.shape, dtype=bool)
         if k is not None:
             radii2 = squared_radii(D2, k)

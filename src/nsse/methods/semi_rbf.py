@@ -157,7 +157,9 @@ def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> t
     """
     n_own, n_rest = len(Y), len(K) - len(Y)
     own = np.arange(n_own)
-    taken, targets, predicted = own, Y, codes[:0]
+    taken = own
+    targets = Y
+    predicted = codes[:0]
     for number in range(1, n_rounds + 1 if n_rest else 1):
         coef = kernel_ridge(K[np.ix_(taken, taken)], targets, ridge, "ridge")
         nearest, margins = nearest_and_margins(K[n_own:, taken] @ coef, Y, codes)

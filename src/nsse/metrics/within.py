@@ -481,7 +481,9 @@ class SharedScatter:
 
     def distances(self, shrinkage: float) -> tuple[Floats, Floats]:
         """Return squared distances of the rows, and of the other samples to them."""
-        inner, across, norms = self.inner, self.across, squared_norms(self.held) - self.heights
+        inner = self.inner
+        across = self.across
+        norms = squared_norms(self.held) - self.heights
         if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
             factors = values / (values + shrinkage * mean)

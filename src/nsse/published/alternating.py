@@ -46,7 +46,9 @@ def alternate(
         if moved is not found:
             recorder.record("scale", moved, iteration)
         converged = moved is found or previous - moved.excess <= tol * moved.excess
-        sigma, basis, previous = moved.sigma, found.basis, moved.excess
+        sigma = moved.sigma
+        basis = found.basis
+        previous = moved.excess
         if converged:
             break
     return Found(moved, converged, moved.sigma in (grid[0], grid[-1]))
@@ -65,7 +67,9 @@ def best_scale(problem: Problem, found: Embedding, grid: Floats) -> Embedding:
 
 def _with_scale(problem: Problem, found: Embedding, graph_terms: Floats, sigma: float) -> Embedding:
     """Return the same Y with kernels of another scale and C = K(σ)⁻¹Y, Eq. (7)."""
-    N, weights, K = len(found.Y), problem.weights, problem.kernel(sigma)
+    N = len(found.Y)
+    weights = problem.weights
+    K = problem.kernel(sigma)
     K[np.diag_indices(N)] += RIDGE * N * EPS
     try:
         C = cho_solve(cho_factor(K, overwrite_a=True, check_finite=False), found.Y, check_finite=False)

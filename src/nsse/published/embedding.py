@@ -42,22 +42,36 @@ from nsse.published.factors import EPS, Factor, cholesky_factor, orthonormal, qr
 from nsse.published.objective import Problem
 
 # Largest angle between the found and the true leading eigenspace, in radians, for a final result and
-# for the scan of σ. No step is accepted if its relative residual is above the third number.
-RESIDUAL, ROUGHLY, LARGEST_RESIDUAL = 1e-7, 3e-3, 0.1
+# for the scan of σ.
+RESIDUAL = 1e-7
+ROUGHLY = 3e-3
+# No step is accepted if its relative residual is larger.
+LARGEST_RESIDUAL = 0.1
 # Additional vectors, which speed up the convergence of the last wanted one.
 GUARD = 4
-# Largest number of blocks of a Krylov space, and the least N per column of a block, for a final result
-# and for the scan. With fewer samples, computing all eigenpairs is faster.
-MOST_BLOCKS, ROWS_PER_COLUMN, ROWS_PER_ROUGH_COLUMN = 12, 10, 5
+# Largest number of blocks of a Krylov space.
+MOST_BLOCKS = 12
+# The least N per column of a block, for a final result and for the scan. With fewer samples, computing
+# all eigenpairs is faster.
+ROWS_PER_COLUMN = 10
+ROWS_PER_ROUGH_COLUMN = 5
 # Largest share of rounding errors in a coordinate.
 LARGEST_NOISE = 1e-2
-# Up to the first cond(P), a Cholesky solution is not checked. Above the second one, fewer than four
-# digits would be left. LARGEST_ANGLE is the accepted angle in radians. A residual below NEGLIGIBLE is
-# always accepted.
-HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE, NEGLIGIBLE = 1e9, 1e13, 1e-4, 1e-9
-# "kernel": the least N, the largest cond(K), the largest μ2 ‖K⁻¹‖²/(μ1 n_c), which governs the
-# convergence, the largest number of steps, and the square root of the accepted gain of an eigenvalue.
-LEAST_ROWS, LARGEST_KERNEL_CONDITION, STIFFEST, MOST_STEPS, ENERGY = 400, 1e10, 60.0, 8, 1e-6
+# Up to this cond(P), a Cholesky solution is not checked.
+HARMLESS = 1e9
+# Above this cond(P), fewer than four digits would be left.
+LARGEST_CONDITION = 1e13
+# The accepted angle in radians, and a residual below which every solution is accepted.
+LARGEST_ANGLE = 1e-4
+NEGLIGIBLE = 1e-9
+# "kernel": the least N, and the largest cond(K).
+LEAST_ROWS = 400
+LARGEST_KERNEL_CONDITION = 1e10
+# "kernel": the largest μ2 ‖K⁻¹‖²/(μ1 n_c), which governs the convergence, the largest number of steps,
+# and the square root of the accepted gain of an eigenvalue.
+STIFFEST = 60.0
+MOST_STEPS = 8
+ENERGY = 1e-6
 
 
 class RankError(ValueError):
@@ -135,8 +149,13 @@ class _EigenProblem:
     """Eq. (12) at one σ."""
 
     def __init__(self, problem: Problem, sigma: float, start: Floats | None, residual: float) -> None:
-        self.problem, self.sigma, self.start, self.residual = problem, sigma, start, residual
-        self.weights, self.S, self.d = problem.weights, problem.S, problem.weights.n_components
+        self.problem = problem
+        self.sigma = sigma
+        self.start = start
+        self.residual = residual
+        self.weights = problem.weights
+        self.S = problem.S
+        self.d = problem.weights.n_components
         self.K = problem.kernel(sigma)
 
     def solved(self) -> Embedding:
@@ -190,7 +209,9 @@ class _EigenProblem:
         The last product MU is one step of the power method. It reduces the part of all vectors outside
         of the leading eigenspace by the gap. The residuals can therefore be larger by the gap.
         """
-        d, K, (N, width) = self.d, self.K, start.shape
+        d = self.d
+        K = self.K
+        N, width = start.shape
         most = min(MOST_BLOCKS, N // (2 * width))
         U, Y, V = (np.empty((N, most * width), order="F") for _ in range(3))
         fresh = factor.solve_transposed(K @ start)
@@ -210,7 +231,10 @@ class _EigenProblem:
 
     def _finished(self, C: Floats, factor: Factor, is_exact: bool = True) -> Embedding:
         """Return the embedding in the span of KC. A Rayleigh–Ritz step gives λ and Y'Y = I."""
-        K, S, weights, basis = self.K, self.S, self.weights, self.K @ C
+        K = self.K
+        S = self.S
+        weights = self.weights
+        basis = self.K @ C
         C, Y = C[:, : self.d], basis[:, : self.d]
         # y = Kc has an error of about ε‖K‖‖c‖. If K has fewer than d independent columns, the last
         # coordinates need such large coefficients that only this error is left.
@@ -236,7 +260,9 @@ class _EigenProblem:
         residual is accepted whatever the gap, because without a gap the coordinates are not unique. In a
         scan, the requested residual is accepted.
         """
-        mu2, Y, values = self.weights.mu2, found.Y, found.eigenvalues
+        mu2 = self.weights.mu2
+        Y = found.Y
+        values = found.eigenvalues
         moved = factor.solve_transposed(self.K @ (self.S(Y) - Y * values) + mu2 * found.coef)
         U = orthonormal(factor.times(found.coef), np.empty((len(C), 0)))
         for _ in range(2):  # the part inside may be much larger than the part outside
@@ -266,7 +292,9 @@ class _EigenProblem:
 
         If r is the residual of a Ritz vector, its λ_k can still fall by about r'r/(μ1 n_c).
         """
-        S, d, mass = self.S, self.d, self.S.mu1 * self.S.sizes[self.S.codes][:, np.newaxis]
+        S = self.S
+        d = self.d
+        mass = self.S.mu1 * self.S.sizes[self.S.codes][:, np.newaxis]
         energy = max(self.residual, ENERGY) ** 2
         fresh = S.indicators.toarray() / np.sqrt(S.sizes)
         if self.start is not None:  # the part of a solution nearby that the indicators do not span

@@ -43,9 +43,11 @@ Bounds = tuple[float, float]
 SCAN_POINTS, WIDEST_CELL = 13, 0.4
 # With fewer samples, every cell wider than this is divided, because evaluations cost next to nothing.
 FEW_SAMPLES, CELL_OF_FEW = 100, 0.13
-# With more samples, the upward scan ends at this multiple of the least value, or at the second multiple
-# if g is steep.
-FAR_ABOVE, STEEPLY_ABOVE, STEEP = 10.0, 3.0, 2.0
+# With more samples, the upward scan ends at this multiple of the least value, or at STEEPLY_ABOVE if the
+# slope of log g exceeds STEEP.
+FAR_ABOVE = 10.0
+STEEPLY_ABOVE = 3.0
+STEEP = 2.0
 # Predicted minima within this distance of the least log g are evaluated. In cells narrower than NARROW
 # the distance shrinks with the width, because predictions get better.
 NEARLY_AS_DEEP, NARROW = 0.05, 0.1
@@ -100,7 +102,10 @@ class Search:
         max_iter: int,
         record: Callable[[str, Embedding], object] | None = None,
     ) -> None:
-        self.problem, self.tol, self.max_iter, self.record = problem, tol, max_iter, record
+        self.problem = problem
+        self.tol = tol
+        self.max_iter = max_iter
+        self.record = record
         self.low, self.high = math.log(bounds[0]), math.log(bounds[1])
         self.few = len(problem.codes) < FEW_SAMPLES
         self.widest = CELL_OF_FEW if self.few else math.inf
@@ -163,7 +168,9 @@ class Search:
 
     def _nothing_below(self, following: float) -> bool:
         """Return whether the floor excludes a minimum below the first point, or below the next one."""
-        first, least, floor = self.seen[0], self.best.excess, self.problem.weights.scale_term
+        first = self.seen[0]
+        least = self.best.excess
+        floor = self.problem.weights.scale_term
         nearest = max(following, first.x - self.widest)
         return floor(first.sigma) >= least or (first.tilt < 0 and floor(math.exp(nearest)) >= least)
 

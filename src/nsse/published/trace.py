@@ -79,14 +79,18 @@ class Recorder:
     def __init__(
         self, problem: Problem, unit: float = 1.0, callback: Callable[[Step], Any] | None = None
     ) -> None:
-        self.problem, self.unit, self.callback = problem, unit, callback
+        self.problem = problem
+        self.unit = unit
+        self.callback = callback
         self.steps: list[Step] = []
         self.best: Embedding | None = None
         self._clock = time.perf_counter()
 
     def record(self, stage: str, found: Embedding, iteration: int | None = None) -> Embedding:
         """Append a step. Raises `Stopped` if the callback returned True."""
-        weights, S, Y = self.problem.weights, self.problem.S, found.Y
+        weights = self.problem.weights
+        S = self.problem.S
+        Y = found.Y
         number = len(self.steps) if iteration is None else iteration
         graphs = S.within(Y), -weights.mu1 * S.between(Y)
         smoothness = weights.mu2 * float((found.coef**2).sum()), weights.scale_term(found.sigma)
