@@ -77,7 +77,7 @@ MAY_IMPORT = {
     "grid": {"kernels", "metrics", "smooth"},
     "candidates": words("columns distances grid kernels model rows smooth splits"),
     "unlabeled_candidates": words("candidates centers grid rows smooth sources unlabeled"),
-    "halving": words("candidates columns distances grid model smooth unlabeled_candidates"),
+    "halving": words("candidates columns distances grid metrics model smooth unlabeled_candidates"),
     "stack": {"candidates"},
     "search": words(
         "base candidates ensemble grid halving maps rows scores smooth sources stack unlabeled "

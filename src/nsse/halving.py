@@ -28,6 +28,7 @@ from nsse.candidates import Compared, Fold, HeldOut, HeldOutSamples, Samples, Sp
 from nsse.columns import standardizing
 from nsse.distances import median_distance, squared_distances
 from nsse.grid import Candidate, Grid, Setting
+from nsse.metrics.learned import centred
 from nsse.model import evenly
 from nsse.smooth import SmoothEmbedding
 from nsse.unlabeled_candidates import UnlabeledSamples
@@ -222,11 +223,13 @@ class Comparison:
         rows = self.samples.rows
         if self.base.standardize:
             rows = rows.through(standardizing(rows))
-        some = evenly(len(rows))
-        X = rows.source.take(some)
-        before = median_distance(squared_distances(X, X))
+        some, X = evenly(len(rows)), rows.held()
+        plain = centred(X)  # with values of order one, so that no square overflows
+        Z = plain(X)[some]
+        before = median_distance(squared_distances(Z, Z))
         space = self.grid.metric.with_parameters(metric).learn(rows, with_hull=True).projected()
-        return space.affine.norm * before / median_distance(space.distances(some))
+        stretch = space.affine.norm / float(plain.scale[0])
+        return stretch * before / median_distance(space.distances(some))
 
 
 def held_out_values(

@@ -193,7 +193,8 @@ def chosen() -> Numbers:
         "labels": search.predict(X[is_new]),
         "probabilities": search.predict_proba(X[is_new]),
         "radii": search.certified_radius(X[is_new]),
-        "best parameters": np.array(list(search.cv_results_["params"][0].values())),
+        "weights": search.weights_,
+        "scores": search.cv_results_["mean_test_score"],
     }
 
 
