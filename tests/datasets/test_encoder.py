@@ -243,8 +243,16 @@ def graph_of(path, shape, kind=TensorProto.FLOAT):
     """A graph that gives back its input."""
     value = [helper.make_tensor_value_info(name, kind, shape) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", value[:1], value[1:])
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
+
+
+def test_a_network_whose_input_has_no_fixed_sides_takes_channels_first(tmp_path, pictures):
+    path = graph_of(tmp_path / "free.onnx", ["n", "c", "h", "w"])
+    settings = {"mean": 0.0, "std": 1.0, "size": (SIDE, SIDE), "norm": "none"}
+    found = Encoder(path, **settings).transform(pictures[:2])
+    levels = np.array([np.asarray(image) for image in squashed(pictures[:2])]) / 255
+    np.testing.assert_allclose(found, levels.mean(axis=(1, 2)), atol=1e-6)
 
 
 def test_what_is_no_network_of_pictures_is_refused(tmp_path, pictures):
@@ -254,6 +262,12 @@ def test_what_is_no_network_of_pictures_is_refused(tmp_path, pictures):
         (tmp_path / "text.onnx", ValueError, r"must name an ONNX graph .*text.*no whole ONNX"),
         (graph_of(tmp_path / "rows.onnx", ["n", 9]), ValueError, r"no image input, but x \[None, 9\]"),
         (graph_of(tmp_path / "many.onnx", ["n", 7, 8, 9]), ValueError, r"no image input, but x"),
+        (graph_of(tmp_path / "gray.onnx", ["n", 1, 8, 8]), ValueError, r"no image input, but x"),
+        (
+            graph_of(tmp_path / "bytes.onnx", ["n", 3, 8, 8], TensorProto.UINT8),
+            ValueError,
+            r"no image input, but x",
+        ),
     ]
     for path, kind, words in cases:
         with pytest.raises(kind, match=words) as caught:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 IMAGE, FEATURES = "image", "features"
-TYPES = {1: "float", 2: "uint8", 10: "float16", 11: "double"}  # of ONNX
+TYPES = {1: "float", 10: "float16", 11: "double"}  # names of the element types of ONNX
 SIDE = 224  # of networks that take any size
 # Mean and std are those of ImageNet, in levels from 0 to 1.
 DEFAULTS: dict[str, Any] = {
@@ -380,10 +380,8 @@ def _sha256(files: tuple[tuple[str, int, int], ...]) -> str:
 # Graphs in the text format of onnx: bytes of images -> the input of a network, its result -> features.
 _PREPARE = """prepare (uint8[{n}, {height}, {width}, 3] image) => ({out} prepared) {{
     levels = Cast <to = 1> (image)
-    numbers = Constant <value_floats = {weights}> ()
-    shape = Constant <value_ints = [3, -1]> ()
-    weights = Reshape (numbers, shape)
-    pixels = MatMul (levels, weights)
+    order = Constant <value_ints = {order}> ()
+    pixels = Gather <axis = 3> (levels, order)
     mean = Constant <value_floats = {mean}> ()
     centered = Sub (pixels, mean)
     std = Constant <value_floats = {std}> ()
@@ -407,8 +405,7 @@ _MAKE_ROWS = """rows (float[{sides}] result) => ({out}[n, m] features) {{
 _CHANNELS_FIRST = "Transpose <perm = [0, 3, 1, 2]>"
 # Of tokens the first one, of a feature map its mean.
 _ROWS = {3: "Gather <axis = 1> (places, first)", 4: "GlobalAveragePool (places)"}
-# From red, green and blue to the channels of a network. The weights of gray are those of ITU-R 601.
-_WEIGHTS = {"RGB": np.eye(3), "BGR": np.eye(3)[::-1], "gray": np.array([[0.299], [0.587], [0.114]])}
+_ORDERS = {"RGB": [0, 1, 2], "BGR": [2, 1, 0]}
 
 
 def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any:
@@ -421,33 +418,19 @@ def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any
         raise _unusable(path, f"no whole ONNX file ({why})") from error
     network.ir_version = max(8, network.ir_version)
     graph = network.graph
-    weights = {part.name for part in graph.initializer}
-    inputs = [one for one in graph.input if one.name not in weights]
-    shapes = [_shape(one) for one in inputs]
-    if len(inputs) != 1 or len(shapes[0]) != 4 or not {shapes[0][1], shapes[0][3]} & {1, 3, None}:
-        got = listed([f"{_plain(one)} {_shape(one)}" for one in inputs]) or "none"
-        raise _unusable(path, f"no image input, but {got}")
-    is_last = shapes[0][3] in (1, 3) and shapes[0][1] not in (1, 3)
-    ranks = {one.name: len(_shape(one)) for one in (*graph.value_info, *inputs, *graph.output)}
+    image = _image_input(path, graph)
+    is_last = _shape(image)[3] == 3 and _shape(image)[1] != 3
+    ranks = {one.name: len(_shape(one)) for one in (*graph.value_info, image, *graph.output)}
     output = _output(path, graph, settings["output"], ranks)
     rank = ranks.get(output) or 2
     # Convolutions of ONNX have channels first. A network with channels last turns its output around.
     is_turned = is_last and rank == 4 and output in {one.name for one in graph.output}
-    after = _MAKE_ROWS.format(
-        sides=", ".join("abcdefgh"[:rank]),
-        out=TYPES[kind],
-        kind=kind,
-        turn=_CHANNELS_FIRST if is_turned else "Identity",
-        row=_ROWS.get(rank, "Identity (places)"),
-        chosen="signed" if settings["norm"] == "hellinger" else "flat",
-        normed="Identity" if settings["norm"] == "none" else "LpNormalization <axis = 1, p = 2>",
-    )
     del graph.output[:]
     graph.output.append(onnx.helper.make_tensor_value_info(output, 1, [None] * rank))
     header = f'<ir_version: {network.ir_version}, opset_import: ["" : {_opset(network)}]>'
-    before = _preparation(inputs[0], is_last, settings)
-    first, last = (onnx.parser.parse_model(header + text) for text in (before, after))
-    whole = onnx.compose.merge_models(first, network, io_map=[("prepared", inputs[0].name)])
+    texts = _preparation(image, is_last, settings), _rows(rank, is_turned, settings["norm"], kind)
+    first, last = (onnx.parser.parse_model(header + text) for text in texts)
+    whole = onnx.compose.merge_models(first, network, io_map=[("prepared", image.name)])
     whole = onnx.compose.merge_models(whole, last, io_map=[(output, "result")])
     # Merging repeats the sets of operators, and the converter of versions reads the first one only.
     versions = {one.domain: one.version for one in whole.opset_import}
@@ -456,25 +439,48 @@ def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any
     return whole
 
 
+def _image_input(path: Path, graph: Any) -> Any:
+    """Return the input of a network, which must have color images and no other input."""
+    weights = {part.name for part in graph.initializer}
+    inputs = [one for one in graph.input if one.name not in weights]
+    shapes = [_shape(one) for one in inputs]
+    is_known = len(inputs) == 1 and inputs[0].type.tensor_type.elem_type in TYPES
+    if is_known and len(shapes[0]) == 4 and {3, None}.intersection(shapes[0][1::2]):
+        return inputs[0]
+    got = listed([f"{_plain(one)} {_shape(one)}" for one in inputs]) or "none"
+    raise _unusable(path, f"no image input, but {got}")
+
+
+def _rows(rank: int, is_turned: bool, norm: str, kind: int) -> str:
+    """Return the text of the graph from the output of a network to rows of features."""
+    return _MAKE_ROWS.format(
+        sides=", ".join("abcdefgh"[:rank]),
+        out=TYPES[kind],
+        kind=kind,
+        turn=_CHANNELS_FIRST if is_turned else "Identity",
+        row=_ROWS.get(rank, "Identity (places)"),
+        chosen="signed" if norm == "hellinger" else "flat",
+        normed="Identity" if norm == "none" else "LpNormalization <axis = 1, p = 2>",
+    )
+
+
 def _preparation(network_input: Any, is_last: bool, settings: Mapping[str, Any]) -> str:
     """Return the text of the graph from bytes to the input of a network."""
     shape, kind = _shape(network_input), network_input.type.tensor_type.elem_type
-    n, *sides, n_channels = shape if is_last else (shape[0], *shape[2:], shape[1])
-    n_channels, size = n_channels or 3, settings["size"] or (SIDE, SIDE)
-    height, width = (own or given for own, given in zip(sides, size, strict=True))
+    n, *sides = shape[:3] if is_last else (shape[0], *shape[2:])
+    height, width = (
+        own or given for own, given in zip(sides, settings["size"] or (SIDE, SIDE), strict=True)
+    )
     many = n or "n"
-    out = [many, height, width, n_channels] if is_last else [many, n_channels, height, width]
-    mean, std = (255.0 * np.array(settings[name][:n_channels]) for name in ("mean", "std"))
-    if kind == 2:  # networks of bytes take them as they are
-        mean, std = np.zeros(n_channels), np.ones(n_channels)
+    out = [many, height, width, 3] if is_last else [many, 3, height, width]
     return _PREPARE.format(
         n=many,
         height=height,
         width=width,
         out=f"{TYPES[kind]}[{', '.join(map(str, out))}]",
-        weights=_WEIGHTS["gray" if n_channels == 1 else settings["channels"]].ravel().tolist(),
-        mean=mean.tolist(),
-        std=std.tolist(),
+        order=_ORDERS[settings["channels"]],
+        mean=[255.0 * level for level in settings["mean"]],
+        std=[255.0 * level for level in settings["std"]],
         turn="Identity" if is_last else _CHANNELS_FIRST,
         kind=kind,
     )
