@@ -7,7 +7,9 @@ import pytest
 
 from nsse import SmoothEmbedding
 from nsse.certificates.conformal import lowered
-from nsse.certificates.radii import change, reach
+from nsse.certificates.radii import change, reach, rounding_of_sum
+from nsse.ensemble import zero_sum_basis
+from nsse.scores import Scores
 
 
 def wide(n_samples=24, n_features=60):
@@ -51,3 +53,17 @@ def test_no_function_changes_more_than_the_bound_that_is_computed():
         back = [exact_change(one, f.kernel.sigma) for one in reach(f, changes)]
         assert all(one <= Decimal(float(given)) for one, given in zip(back, changes, strict=True))
     np.testing.assert_allclose(bounds, [float(one) for one in exact], rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [2, 10, 60])
+def test_the_error_of_a_weighted_sum_is_at_least_that_of_textbooks(n):
+    """W V'S is computed with an error of γ |W||V'||S| (Higham 2002, Section 3.5), of both products."""
+    axes, _ = np.linalg.qr(np.random.default_rng(n).normal(size=(n - 1, n - 1)))
+    V = zero_sum_basis(n) @ axes
+    scores = Scores.of_classes(np.arange(n), V, np.zeros(n))
+    unit = np.finfo(float).eps / 2
+    gamma = (2 * n - 1) * unit / (1 - (2 * n - 1) * unit)
+    of_one_class = gamma * np.linalg.norm(np.abs(V) @ np.abs(V.T), axis=1).max() * np.sqrt(n)
+    assert rounding_of_sum(V, scores, n_members=1) >= 2 * of_one_class
+    # It is no wild overestimate either, because radii shrink by it.
+    assert rounding_of_sum(V, scores, n_members=1) < 1e-9
