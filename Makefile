@@ -39,7 +39,7 @@ $(OLDEST)/.test: pyproject.toml constraints/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/oldest.txt -e '.[images]' pytest pytest-xdist pandas polars
 	@touch $@
 
-demo: $(VENV)/.demo ## Embed the digits; leave a picture, a table and a CSV in demo/.
+demo: $(VENV)/.demo ## Draw the digits: a class map, a table of errors and coordinates in demo/.
 	$(RUN)/nsse demo --out demo
 
 test: lint types check ## Lint, types and the whole test suite.
@@ -50,7 +50,7 @@ quick: $(VENV)/.test ## The tests that need little time: 45 seconds on two cores
 lint: $(VENV)/.test lint-report
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
-	$(RUN)/python release/prose.py docs
+	$(RUN)/python release/prose.py README.md docs
 
 # The report's scripts: ESLint, and TypeScript on the types in their comments. CI has Node; others may not.
 ifneq ($(shell command -v npm 2> /dev/null),)

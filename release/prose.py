@@ -1,7 +1,7 @@
 """Check the prose of the documentation for mistakes that can be counted.
 
-    python release/prose.py docs                   # in `make lint`
-    python release/prose.py README.md docs         # these pages
+    python release/prose.py README.md docs         # in `make lint`
+    python release/prose.py docs/howto             # these pages
     python release/prose.py docs --show splices    # where a rule matches
 
 The table has the number of words of each page, its readability (Flesch reading ease, where 60 is plain
