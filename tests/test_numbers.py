@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from reproduction.rows import RowFile
 
@@ -15,6 +17,10 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def page(name):
     return " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
+
+
+def readme():
+    return " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 def stored(name):
@@ -89,3 +95,47 @@ def test_many_samples():
     assert f"{exact['seconds']:.0f} seconds on two cores" in text
     assert f"with an error of {exact['test_error_percent']:.1f} %" in text
     assert f"200 centers take {million['microseconds_per_row']:.0f} µs per row" in text
+
+
+def description(path):
+    """Return the description of a picture: titles of its panels, and what the example prints."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow comes with the images extra")
+    with image.open(path) as picture:
+        return picture.text["Description"].splitlines()
+
+
+SHOWN = ROOT / "docs" / "images" / "new_digits.png"
+
+
+def test_the_figure_of_the_readme_is_drawn_by_its_code():
+    _, lda, ours, *by_neighbors = description(SHOWN)
+    # The quick start prints this line (tests/test_pages.py), and draws this panel.
+    (share,) = re.findall(r"(\S+)% of the new digits are wrong", readme())
+    assert ours == f"SmoothEmbedding, class map: {share} % wrong"
+    assert lda.startswith("LDA, class map: ")
+    first, second, third = (re.search(r"([\d.]+)% wrong", line)[1] for line in by_neighbors)
+    assert f"the errors are {first}, {second} and {third} %" in readme()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # warnings of UMAP about its dependencies
+def test_the_figure_of_the_readme_is_current(tmp_path, monkeypatch):
+    pytest.importorskip("umap", reason="umap comes with the docs extra")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    from example_pictures import save
+
+    assert description(save("new_digits", tmp_path)) == description(SHOWN)
+
+
+def test_reasons_of_the_readme():
+    means = stored("shared_light.json")["means"]
+    ours, lda, svm = (f"{means[method]:.1f} %" for method in ("SmoothEmbedding", "LDA", "SVC, tuned"))
+    assert f"the error is {ours}. It is {lda} for shrinkage LDA and {svm} for a tuned SVM" in readme()
+    assert f"| {ours} | {lda} | {svm} |" in page("research/measurements.md")
+    (digits,) = (row for row in stored("probabilities.json") if row["set"] == "digits")
+    told = f"the log-loss is {digits['untuned']:.3f}. It is {digits['SVC']:.3f} for a calibrated SVM"
+    assert told in readme()
+    (area,) = re.findall(r"\| digits, 20 \| ([\d.]+) ±", page("research/measurements.md"))
+    assert f"an area under the ROC curve of {area}" in readme()
+    assert "returns the same label for 100.0 % of the new digits" in readme()
+    assert "100.0% equal labels" in page("howto/deploy.md")

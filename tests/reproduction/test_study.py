@@ -313,13 +313,6 @@ def test_the_published_pages_are_made_of_the_rows(tmp_path):
     assert text == unlabeled.filled(text, RowFile(HERE / "unlabeled.jsonl").rows())
 
 
-def test_the_readme_says_what_the_page_says():
-    page_lines = (ROOT / "docs" / "research" / "study.md").read_text(encoding="utf-8").splitlines()
-    first = page_lines.index("| " + " | ".join(page.HEAD) + " |")
-    shown = page_lines[first : page_lines.index("", first)]
-    assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.slow
 def test_a_check_finds_a_row_that_was_edited(rows, tmp_path, monkeypatch):
     study = Study({"iris": "bundled"}, ("shrinkage LDA",), (5,), 1)

@@ -1,6 +1,6 @@
-"""``nsse demo``: scikit-learn's digits in a picture, a table of errors and a CSV.
+"""``nsse demo``: draw scikit-learn's digits, and compare methods on them.
 
-Our models have their default parameters, and all methods see the same splits.
+All methods have default parameters, apart from C = 10 in the SVM, and all are fitted to the same splits.
 """
 
 from __future__ import annotations
@@ -21,21 +21,19 @@ if TYPE_CHECKING:
     from nsse._support.types import LabelsLike, SamplesLike
 
 SIZES = (7, 20)  # training samples per class
-SHOWN = 300  # training samples of the picture, which is that of the README
-OURS = "SmoothEmbedding, shifts"
-OTHERS = "SVM", "SVM, shifts", "LDA, shrinkage", "1-NN"
+SHOWN = 300  # training samples of the class map, as in the quick start of the README
 FILES = "embedding.png", "embedding.csv", "errors.csv"
 
-# Mean and standard error, in percent, by method and size; a single split has no standard error.
+# Mean and standard error in percent, by method and size. A single split has no standard error.
 Errors = dict[tuple[str, int], tuple[float, float | None]]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the results; made if need be.")] = Path("demo"),
-    splits: Annotated[int, typer.Option(min=1, help="Random splits behind every mean.")] = 5,
+    out: Annotated[Path, typer.Option(help="Folder for the results, created if needed.")] = Path("demo"),
+    splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 5,
     as_json: Json = False,
 ) -> None:
-    """Embed scikit-learn's digits: a picture, a table of errors and a CSV, in less than a minute."""
+    """Draw scikit-learn's digits and compare methods on them, in less than a minute."""
     with running(as_json) as screen:
         prepare_folder(out)
         import numpy as np
@@ -48,7 +46,7 @@ def demo(
 
         require_matplotlib()
         X, y = load_digits(return_X_y=True)
-        # Matrices of this size are faster on one thread of BLAS, most of all beside other programs.
+        # Matrices of this size are faster on one thread of BLAS, in particular if other programs run.
         with threadpool_limits(1, user_api="blas"):
             errors = _compared(X, y, splits)
             train, test = train_test_split(
@@ -65,14 +63,14 @@ def demo(
         means = f"means ± standard errors of {splits} splits" if splits > 1 else "one split"
         screen.say(f"Test error in percent, {means}:")
         screen.show(screen_table(errors))
-        screen.say(f"Found: {finding(errors)}")
-        screen.say(f"In the picture, {wrong} of {len(test)} unseen digits get a wrong label.")
+        share = f"{wrong / len(test):.1%}"
+        screen.say(f"In the class map, {wrong} of {len(test)} new digits are wrong ({share}).")
         screen.say(f"Files: {', '.join(str(out / name) for name in FILES)}.")
         screen.say("Next: nsse datasets digits --out photos, nsse fit photos/train --out model.nsse.")
 
 
 def methods(X: SamplesLike, y: LabelsLike) -> Iterator[tuple[str, Any]]:
-    """Ours and others as they come, fitted to the same samples."""
+    """Yield the name and the fitted model of each method."""
     import numpy as np
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.neighbors import KNeighborsClassifier
@@ -83,7 +81,7 @@ def methods(X: SamplesLike, y: LabelsLike) -> Iterator[tuple[str, Any]]:
 
     shifts = Images((8, 8), rotate=None)
     yield "SmoothEmbedding", SmoothEmbedding().fit(X, y)
-    yield OURS, SmoothEmbedding(augment=shifts).fit(X, y)
+    yield "SmoothEmbedding, shifts", SmoothEmbedding(augment=shifts).fit(X, y)
     yield "SmoothEmbeddingCV", SmoothEmbeddingCV().fit(X, y)
     yield "SVM", SVC(C=10).fit(X, y)
     yield "SVM, shifts", SVC(C=10).fit(np.vstack([X, *shifts(X)]), np.tile(y, 1 + shifts.n_copies))
@@ -92,7 +90,7 @@ def methods(X: SamplesLike, y: LabelsLike) -> Iterator[tuple[str, Any]]:
 
 
 def _compared(X: SamplesLike, y: LabelsLike, splits: int) -> Errors:
-    """Test errors of every method and size."""
+    """Return the test errors of every method and size."""
     from nsse._support.progress import progress_bar
     from nsse.datasets import per_class_split
 
@@ -109,7 +107,7 @@ def _compared(X: SamplesLike, y: LabelsLike, splits: int) -> Errors:
 
 
 def _samples(model: Any, X: SamplesLike, y: LabelsLike, train: Any) -> dict[str, list[Any]]:
-    """All samples with their labels and coordinates."""
+    """Return the columns of the file of samples: labels and coordinates."""
     is_train = set(train.tolist())
     return {
         "index": list(range(len(y))),
@@ -121,7 +119,7 @@ def _samples(model: Any, X: SamplesLike, y: LabelsLike, train: Any) -> dict[str,
 
 
 def error_columns(errors: Errors, splits: int) -> dict[str, list[Any]]:
-    """One row per method and size; the standard error is empty for a single split."""
+    """Return columns with one row per method and size. A single split has no standard error."""
     means = errors.values()
     return {
         "method": [method for method, _ in errors],
@@ -133,7 +131,7 @@ def error_columns(errors: Errors, splits: int) -> dict[str, list[Any]]:
 
 
 def _mean(errors: Sequence[float]) -> tuple[float, float | None]:
-    """Mean and standard error, in percent."""
+    """Return the mean and the standard error in percent."""
     import numpy as np
 
     n = len(errors)
@@ -141,7 +139,7 @@ def _mean(errors: Sequence[float]) -> tuple[float, float | None]:
 
 
 def screen_table(errors: Errors) -> Table:
-    """Methods down, sizes across; the smallest mean of a column in bold."""
+    """Return a table with methods as rows, sizes as columns, and the smallest means in bold."""
     from rich.text import Text
 
     table = plain_table("training samples per class", *map(str, SIZES), right=[*map(str, SIZES)])
@@ -154,12 +152,3 @@ def screen_table(errors: Errors) -> Table:
 
 def _cell(mean: float, deviation: float | None) -> str:
     return f"{mean:.1f}" + ("" if deviation is None else f" ± {deviation:.1f}")
-
-
-def finding(errors: Errors) -> str:
-    """State our mean errors and the lowest of the others, whoever is ahead."""
-    parts = []
-    for size in SIZES:
-        other, best = min((errors[name, size][0], name) for name in OTHERS)
-        parts.append(f"{errors[OURS, size][0]:.1f} % at {size} per class ({best}: {other:.1f} %)")
-    return f"untuned SmoothEmbedding with shifted digits has an error of {', '.join(parts)}."
