@@ -38,9 +38,9 @@ FEWEST_OF_A_CLASS = 3
 # Splits, the share of every class that is held out, and the number of samples from which fewer splits
 # are enough, which still hold out nearly every sample once.
 N_SPLITS, HELD_OUT, MANY_SAMPLES, FEWER_SPLITS = 10, 0.25, 1000, 4
-# Samples that a split trains on, at most, because a Cholesky factorization is cubic in their number; and
-# rows and values of rows, at most, if samples are augmented.
-MOST_TRAINING, MOST_ROWS, MOST_VALUES = 500, 1500, 1_500_000
+# Samples that one of ten splits and one of fewer splits trains on, at most, because a Cholesky
+# factorization is cubic in their number; and rows and values of rows, at most, if samples are augmented.
+MOST_TRAINING, MOST_OF_FEWER, MOST_ROWS, MOST_VALUES = 500, 750, 1500, 1_500_000
 # Values of held-out samples of a split, at most: with many classes, fewer samples are held out.
 MOST_HELD_VALUES = 60_000
 # Least λ, for every row, beside which single precision is precise enough.
@@ -179,7 +179,8 @@ class Fold:
         """Take a split, of which only the training samples are augmented."""
         train, held = split
         X = samples.rows.source.take(held)
-        rows, most = samples.rows.select(train), MOST_TRAINING
+        rows = samples.rows.select(train)
+        most = MOST_TRAINING if len(samples.codes) < MANY_SAMPLES else MOST_OF_FEWER
         front = standardizing(rows) if base.standardize else None
         rows = rows.augmented(augment)
         if rows.per_sample > 1:

@@ -71,14 +71,16 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     cv : int, splitter or iterable, default=None
         Splits, as in `sklearn.model_selection.GridSearchCV`. None draws ten that hold out a quarter of
         every class, or of the groups if these are given, and three from 1000 samples on. Equal samples
-        are always on the same side of a split. At most 500 training samples of a split are used.
+        are always on the same side of a split. At most 500 training samples of a split are used, or 750
+        from 1000 samples on.
     scoring : str or callable, default=None
         If it is given, candidates are fitted and compared by this score, as in ``GridSearchCV``, and the
         best single candidate is used. All candidates are scored on one split, the best 64 on three, and
         the best 16 on all. None builds the stack, by the log-loss of held-out samples.
-    slope_penalty : float, default=0.0003
-        ν, the penalty for steep maps in the stack. A larger value gives a smoother map with larger
-        certified radii, at a slightly larger error. A very large value gives one smooth member.
+    slope_penalty : float, default=0.0006
+        ν, the penalty for steep maps in the stack, as a share of the lowest log-loss of a candidate. A
+        larger value gives a smoother map with larger certified radii, at a slightly larger error. A very
+        large value gives one smooth member.
     max_members : int, default=8
         Number of members of the stack, at most.
     max_samples : int, default=2000
@@ -166,7 +168,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         augment: Sequence[Any] | None = None,
         cv: Any = None,
         scoring: Any = None,
-        slope_penalty: float = 0.0003,
+        slope_penalty: float = 0.0006,
         max_members: int = 8,
         max_samples: int = 2000,
         refit: bool = True,
@@ -311,11 +313,12 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         if not rows.is_labeled.all() and compared.candidates:
             unlabeled = UnlabeledSamples.of(comparison.samples, rows, comparison.base)
             compared = comparison.with_unlabeled(compared, unlabeled, comparison.base.unlabeled)
-        if not compared.candidates:  # no class has two samples
+        if not compared.candidates:  # without splits, nothing is known of any candidate
+            self._keep_scores([comparison.grid.own], np.full((0, 1), np.nan), 0)
             return Chosen([comparison.grid.own])
         with one_blas_thread():
-            penalty = float(self.slope_penalty)
             n_candidates = len(compared.candidates)
+            penalty = float(self.slope_penalty) * float(compared.losses.min())
             costs = penalty * comparison.slopes(compared) if penalty > 0.0 else np.zeros(n_candidates)
             start = np.zeros(n_candidates)
             start[comparison.place_of_user(compared)] = 1.0
@@ -339,7 +342,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     ) -> None:
         """Keep the scores of candidates, of shape (n_splits, n_candidates), and the best of them."""
         every = [candidate.parameters for candidate in candidates]
-        mean = scores.mean(axis=0)
+        unknown = np.full(len(every), np.nan)
+        mean, spread = (scores.mean(axis=0), scores.std(axis=0)) if len(scores) else (unknown, unknown)
         found: dict[str, Any] = {"params": every}
         for name in every[0]:
             column = np.ma.masked_all(len(every), dtype=object)
@@ -348,8 +352,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             found[f"param_{name}"] = column
         found |= {f"split{split}_test_score": of_split for split, of_split in enumerate(scores)}
         found["mean_test_score"] = mean
-        found["std_test_score"] = scores.std(axis=0)
-        found["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
+        found["std_test_score"] = spread
+        found["rank_test_score"] = rankdata(-np.nan_to_num(mean), method="min").astype(np.int32)
         self.cv_results_ = found
         self.best_index_ = int(mean.argmax()) if best is None else best
         self.best_params_ = every[self.best_index_]

@@ -3,13 +3,14 @@
 Let v_kc(x) be the value of candidate k for class c, τ_k its best temperature and u_k = v_k/τ_k. The
 weights w ≥ 0 of stacked generalization (Wolpert 1992, Breiman 1996) minimize
 
-    mean log-loss of softmax(Σ_k w_k u_k) over held-out samples  +  ν Σ_k w_k L_k  +  (ρ/N) ‖w − w₀‖²,
+    mean log-loss of softmax(Σ_k w_k u_k) over held-out samples  +  νℓ Σ_k w_k L_k  +  (ρ/N) ‖w − w₀‖²,
 
-with the typical slopes L_k of `nsse.halving`, the number N of samples, and weights w₀ that are 1 for the
-user's estimator and 0 for all others. As in the objective of the paper, classes are separated and the
-map is smooth. The problem is convex. The candidates with the largest w_k · std(u_k) become members, and
-their weights are found once more. If no weight is positive, the candidate with the lowest sum of
-log-loss and νL is the only member, with the weight 1.
+with the typical slopes L_k of `nsse.halving`, the lowest log-loss ℓ of a candidate, the number N of
+samples, and weights w₀ that are 1 for the user's estimator and 0 for all others. As in the objective of
+the paper, classes are separated and the map is smooth. With the factor ℓ, ν means the same for easy data,
+on which all log-losses are small, and for hard data. The problem is convex. The candidates with the
+largest w_k · std(u_k) become members, and their weights are found once more. If no weight is positive,
+the candidate with the lowest sum of log-loss and νℓL is the only member, with the weight 1.
 
 One more sample counts in the log-loss, placed like the others and of every class alike. Without it,
 probabilities from few samples are too sure.
@@ -43,7 +44,7 @@ class Stack:
     held : HeldOutSamples
         These samples.
     slope_costs : ndarray of shape (n_candidates,)
-        ν L_k.
+        νℓ L_k.
     start : ndarray of shape (n_candidates,)
         w₀.
     """

@@ -472,6 +472,9 @@ def test_one_sample_of_every_class_leaves_the_untuned_model():
     X, y = np.arange(12.0).reshape(4, 3) ** 2, np.arange(4)
     search = SmoothEmbeddingCV().fit(X, y)
     assert len(search.members_) == 1
+    assert search.best_params_["sigma"] == SmoothEmbedding().sigma
+    assert search.cv_results_["params"] == [search.best_params_]
+    assert np.isnan(search.best_score_)
     np.testing.assert_array_equal(search.predict_proba(X), SmoothEmbedding().fit(X, y).predict_proba(X))
 
 
