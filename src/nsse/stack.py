@@ -7,10 +7,12 @@ weights w ≥ 0 of stacked generalization (Wolpert 1992, Breiman 1996) minimize
 
 with the typical slopes L_k of `nsse.halving`, the lowest log-loss ℓ of a candidate, the number N of
 samples, and weights w₀ that are 1 for the user's estimator and 0 for all others. As in the objective of
-the paper, classes are separated and the map is smooth. With the factor ℓ, ν means the same for easy data,
-on which all log-losses are small, and for hard data. The problem is convex. The candidates with the
-largest w_k · std(u_k) become members, and their weights are found once more. If no weight is positive,
-the candidate with the lowest sum of log-loss and νℓL is the only member, with the weight 1.
+the paper, classes are separated and the map is smooth. With the factor ℓ, ν means the same for easy
+data, on which all log-losses are small, and for hard data.
+
+The problem is convex. The candidates with the largest w_k · std(u_k) become members, and their weights
+are found once more. If no weight is positive, the candidate with the lowest sum of log-loss and νℓL is
+the only member, with the weight 1.
 
 One more sample counts in the log-loss, placed like the others and of every class alike. Without it,
 probabilities from few samples are too sure.
