@@ -6,8 +6,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,6 @@ def manifest(profile: Profile, rows: Sequence[Row], version: str) -> dict[str, A
         "processor": f"{os.cpu_count()} × {_processor()}",
         "core hours": round(sum(row.fit_seconds + row.predict_seconds for row in mine) / 3600, 2),
     }
-
-
-def told(facts: dict[str, Any]) -> Iterator[str]:
-    """The same as terms and descriptions of HTML."""
-    for name, value in facts.items():
-        text = _pairs(value) if isinstance(value, dict) else value
-        text = "; ".join(text) if isinstance(text, list) else str(text)
-        yield f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>"
 
 
 def _pairs(items: Mapping[str, Any]) -> str:

@@ -1,18 +1,12 @@
-"""What a reproduction publishes: tables beside the printed ones, captions, notes, as Markdown and HTML.
-
-The page needs no other file and no network.
-"""
+"""The page of a reproduction in Markdown: tables with the printed numbers next to ours, and remarks."""
 
 from __future__ import annotations
 
-import base64
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from html import escape
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from reproduction.paper.findings import HonestErrors
@@ -27,7 +21,7 @@ PROTOCOLS: dict[str, str] = TEXTS["protocols"]
 
 @dataclass(frozen=True)
 class TableCell:
-    """A number, what stands beside it in grey, and whether it is the best of its column."""
+    """A number, a second text after it, and whether it is the best of its column."""
 
     text: str
     aside: str = ""
@@ -36,13 +30,12 @@ class TableCell:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table with a title and a remark; the first column holds names. Folded: opened by a click."""
+    """A table with a title and a remark. The first column contains names."""
 
     title: str
     remark: str
     header: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
-    folded: bool = False
 
 
 def error_tables(found: Sequence[TableEntry]) -> list[PageTable]:
@@ -76,7 +69,7 @@ def _choices(dataset: str, protocol: str, cells: Sequence[TableEntry]) -> PageTa
         return TableCell("; ".join(filter(None, [cell.scaling, d, cell.parameters])))
 
     title = f"{_title(dataset)}, protocol {protocol}: what was taken"
-    return replace(_grid(title, "", cells, shown), folded=True)
+    return _grid(title, "", cells, shown)
 
 
 def _grid(
@@ -143,17 +136,6 @@ def run_time_tables(path: Path) -> list[PageTable]:
     return [PageTable("Run times (Table 7)", remark, tuple(columns.values()), rows)]
 
 
-def html_figures(folder: Path) -> Iterator[str]:
-    """The pictures of a folder with their captions."""
-    for kind, (what, caption) in TEXTS["figures"].items():
-        for path in sorted(folder.glob(f"{kind}-*.svg")):
-            title = escape(f"{what}: {TITLES.get(path.stem.removeprefix(f'{kind}-'), path.stem)}")
-            data = base64.b64encode(path.read_bytes()).decode("ascii")
-            image = f"<img alt='{title}' src='data:image/svg+xml;base64,{data}'>"
-            told = f"<figcaption>{escape(caption)}</figcaption>"
-            yield f"<figure><h3>{title}</h3>{image}{told}</figure>"
-
-
 def paragraphs(path: Path) -> list[str]:
     """Paragraphs of a file, each in one line; none where there is no such file."""
     found = path.read_text(encoding="utf-8").split("\n\n") if path.exists() else []
@@ -170,47 +152,6 @@ def markdown_page(introduction: Sequence[str], tables: Sequence[PageTable]) -> s
     for table in tables:
         parts += [f"## {table.title}", table.remark, markdown_table(table)]
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def html_page(picture: str, **parts: Iterable[str]) -> str:
-    """One self-contained page of parts that are HTML, each of several elements."""
-    folder = Path(__file__).parent
-    return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
-        title=escape(TEXTS["title"]),
-        style=(folder / "page.css").read_text(encoding="utf-8").strip("\n") + "\n",
-        picture=f"<figure class='first'>{picture}</figure>" if picture else "",
-        **{name: "\n".join(elements) for name, elements in parts.items()},
-    )
-
-
-def elements(tag: str, texts: Iterable[str]) -> list[str]:
-    """Texts as elements, such as those of ``<p>{}</p>``; what begins like a heading is one."""
-    heading, mark = "<h3>{}</h3>", "## "
-    return [
-        (heading if text.startswith(mark) else tag).format(escape(text.removeprefix(mark)))
-        for text in texts
-    ]
-
-
-def html_table(table: PageTable) -> str:
-    """With its title and remark; a folded one in ``details``."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
-    body = "\n".join(
-        f"<tr>{''.join(_html_cell(c, i) for i, c in enumerate(r))}</tr>" for r in table.rows
-    )
-    remark = f"<p>{escape(table.remark)}</p>" if table.remark else ""
-    parts = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    inside = f"{remark}<div class='wide'><table>{parts}</table></div>"
-    if table.folded:
-        return f"<details><summary>{escape(table.title)}</summary>{inside}</details>"
-    return f"<section><h3>{escape(table.title)}</h3>{inside}</section>"
-
-
-def _html_cell(cell: TableCell, column: int) -> str:
-    tag = "th" if column == 0 else "td"
-    text = f"<b>{escape(cell.text)}</b>" if cell.strong else escape(cell.text)
-    aside = f" <small>{escape(cell.aside)}</small>" if cell.aside else ""
-    return f"<{tag}>{text}{aside}</{tag}>"
 
 
 def markdown_table(table: PageTable) -> str:

@@ -18,7 +18,7 @@ from nsse._support.errors import rule_error
 from nsse.datasets import DatasetNotFoundError
 from nsse.figures import save_figure
 from reproduction.paper import check, figures, findings, pages, tables
-from reproduction.paper.manifest import manifest, told
+from reproduction.paper.manifest import manifest
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
 from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
@@ -115,25 +115,14 @@ def publish(run: Run) -> None:
     picture = _first_picture(out, findings.picture_frame(errors))
     opening = findings.opening(errors, found)
     sentences = [*findings.about_now(errors), *findings.about_the_paper(found)]
-    shown = pages.error_tables(found)
+    shown, times = pages.error_tables(found), pages.run_time_tables(out / "runtime.csv")
     first = [f"![{pages.TEXTS['picture']}]({PICTURE})"] if picture else []
     listed = "\n".join(f"- {sentence}" for sentence in sentences)
     text = [*first, " ".join(opening), listed, *pages.INTRODUCTION]
-    write_text(out / "tables.md", pages.markdown_page(text, shown))
-    page = pages.html_page(
-        picture,
-        opening=pages.elements("<p class='opening'>{}</p>", opening),
-        introduction=pages.elements("<p>{}</p>", pages.INTRODUCTION),
-        findings=pages.elements("<li>{}</li>", sentences),
-        notes=pages.elements("<p>{}</p>", pages.paragraphs(out / "notes.md")),
-        tables=map(pages.html_table, [*shown, *pages.run_time_tables(out / "runtime.csv")]),
-        figures=pages.html_figures(out / "figures"),
-        facts=told(facts),
-    )
-    write_text(out / "index.html", page)
+    write_text(out / "tables.md", pages.markdown_page(text, [*shown, *times]))
     if out == HERE:
         write_text(AUGMENT, with_copies(AUGMENT.read_text(encoding="utf-8"), rows, run.profile))
-    print("\n".join([*opening, f"Page: {out / 'index.html'}"]))
+    print("\n".join([*opening, f"Page: {out / 'tables.md'}"]))
 
 
 def with_copies(text: str, rows: Sequence[Row], profile: Profile) -> str:
@@ -172,7 +161,5 @@ def _save(out: Path, name: str, frame: figures.Frame, drawn: Callable[[figures.F
     path = out / "figures" / name
     if frame:
         write_text(path.with_suffix(".csv"), csv_text(frame))
-        figure = drawn(frame)
-        for kind in ("svg", "png"):
-            save_figure(figure, path.with_suffix(f".{kind}"), kind)
-        print(f"Figure: {path}.svg")
+        save_figure(drawn(frame), path.with_suffix(".png"), "png")
+        print(f"Figure: {path}.png")

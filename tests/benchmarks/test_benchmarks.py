@@ -196,18 +196,6 @@ def test_a_figure_of_calibration_is_the_mean_gap_of_its_bins(script):
     assert error(confidence, is_right) == pytest.approx((2 * 0.01 + 2 * 0.01) / 4)
 
 
-def test_the_table_of_the_untuned_model(script):
-    row = {"set": "a", "size": 5, "seed": 0, "family": "pictures", "test": 99, "0.2": 0.2, "0.3": 0.1}
-    told = script("untuned").table([row, row | {"set": "b", "family": "genes", "0.3": 0.2}])
-    assert "| pictures | 1 | -48.8 % |" in told
-    assert "| genes | 1 | +0.0 % |" in told
-    assert "| all | 2 | -28.4 % |" in told
-
-
-def test_sources_agree(run):
-    assert run("sources", "--first", 300, "--configurations", 2)["disagree"] == {}
-
-
 def test_all_attacked_models_are_there(script):
     assert all(hasattr(make(), "fit") for make in script("certificates").ATTACKED.values())
 

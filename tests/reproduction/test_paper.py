@@ -119,13 +119,10 @@ def test_what_is_published_is_made_of_the_rows(stored):
     for name, frame in frames.items():
         assert (HERE / f"{name}.csv").read_text(encoding="utf-8") == csv_text(frame), name
     tables = (HERE / "tables.md").read_text(encoding="utf-8")
-    page = (HERE / "index.html").read_text(encoding="utf-8")
     assert pages.markdown_page([], pages.error_tables(found)).partition("\n\n")[2] in tables
     sentences = [*findings.about_now(errors), *findings.about_the_paper(found)]
     assert "\n".join(f"- {sentence}" for sentence in sentences) in tables
     assert " ".join(findings.opening(errors, found)) in tables
-    for sentence in sentences:
-        assert pages.escape(sentence) in page
 
 
 # Settings -------------------------------------------------------------------------------------------
