@@ -64,15 +64,23 @@ def _learnt(own: Realisation, scaling: str) -> Learnt:
     if own.task.method in (SMOOTH_CV, SMOOTH_COPIED):
         is_copied = own.task.method == SMOOTH_COPIED
         search = SmoothEmbeddingCV(augment=_sets(own) if is_copied else None).fit(X, y)
-        best = search.best_params_
+        best = search.best_estimator_.get_params()
         copies = {"copies": "+".join(names_of(best["augment"])) or "none"} if is_copied else {}
         own_point = {name: best[name] for name in ("decision", "sigma", "smoothness") if not is_copied}
         chosen = copies | own_point | {"members": len(search.members_)}
-        # The best candidate of a scaling speaks for it: the heaviest member need not be the best one.
-        score = float(search.cv_results_["mean_test_score"].max())
-        return Learnt(search, score, chosen, perf_counter() - start)
+        return Learnt(search, _score(search), chosen, perf_counter() - start)
     machine, score = tuned_machine(own.recipe, X, y, own.task.seed)
     return Learnt(machine, score, machine.point, perf_counter() - start)
+
+
+def _score(search: SmoothEmbeddingCV) -> float:
+    """Return the score by which a scaling of the images is chosen.
+
+    The best candidate of a scaling speaks for it: the heaviest member need not be the best one. Where
+    classes have too few samples for splits, nothing is compared, and left-out samples decide.
+    """
+    best = float(search.cv_results_["mean_test_score"].max())
+    return search.leave_one_out_score_ if np.isnan(best) else best
 
 
 def _sets(own: Realisation) -> list[Any]:
