@@ -69,7 +69,7 @@ class Later:
 
 
 def formed_later(*names: str) -> Callable[[type[Kind]], type[Kind]]:
-    """Class decorator: these fields may be given as functions.
+    """Decorate a class so that these fields may be given as functions.
 
     A fit needs the distances of its own rows alone. What new samples are multiplied by takes as long,
     and waits for them.
@@ -115,18 +115,18 @@ class Affine:
 
     @classmethod
     def identity(cls, n_features: int) -> Affine:
-        """Leaves every row as it is."""
+        """Return the identity."""
         zeros = np.zeros(n_features)
         return cls(zeros, np.ones(n_features), zeros)
 
     @classmethod
     def diagonal(cls, shift: Floats, scale: Floats) -> Affine:
-        """(x − shift) · scale."""
+        """Return the map (x − shift) · scale."""
         return cls(shift, scale, np.zeros(len(shift)))
 
     @classmethod
     def linear(cls, shift: Floats, matrix: Floats, offset: Floats | None = None) -> Affine:
-        """(x − shift) T + offset."""
+        """Return the map (x − shift) T + offset."""
         offset = np.zeros(matrix.shape[1]) if offset is None else offset
         return cls(shift, np.ones(len(shift)), offset, matrix)
 
@@ -168,7 +168,7 @@ class Affine:
         return widest * norm_without(self.down, self.up)
 
     def __call__(self, X: SamplesLike) -> Any:
-        """Rows of ``X``, dense or sparse, mapped, in float64."""
+        """Map the rows of ``X``, dense or sparse, in float64."""
         if is_sparse(X):
             return self._of_sparse(X)
         U = np.asarray(X, dtype=np.float64) - self.shift
@@ -177,11 +177,11 @@ class Affine:
         return U + self.offset if self.offset.any() else U
 
     def pull_back(self, G: Floats) -> Floats:
-        """Gradients by x of functions that have gradients ``G`` (…, n_outputs) behind the map."""
+        """Return gradients by x of functions whose gradients behind the map are ``G`` (…, n_outputs)."""
         return np.asarray(self._transposed(G) * self.scale)
 
     def after(self, first: Affine) -> Affine:
-        """The one affine map that applies ``first``, then this one."""
+        """Return the affine map that applies ``first`` and then this map."""
         offset = self(first.offset[np.newaxis])[0]
         if first._is_diagonal:  # nothing of size n × n is formed
             return replace(self, shift=first.shift, scale=first.scale * self.scale, offset=offset)
@@ -196,7 +196,7 @@ class Affine:
         return Affine.linear(first.shift, matrix, offset)
 
     def inverse(self, Y: Matrix) -> Any:
-        """Rows that are mapped to ``Y``, or as near to it as the map allows.
+        """Return rows that are mapped to ``Y``, or as close to it as possible.
 
         Of several such rows, the one whose scaled difference to the shift is shortest is returned: it
         lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse.
@@ -233,28 +233,28 @@ class Affine:
         return np.asarray(np.maximum(squares, 0.0))
 
     def dense(self) -> Floats:
-        """The linear part, a matrix of shape (n_features, n_outputs)."""
+        """Return the linear part, a matrix of shape (n_features, n_outputs)."""
         if self.matrix is None:
             return np.asarray(self._linear(np.diag(self.scale)))
         T = dense_array(self.matrix) if self.tail is None else self.matrix @ self.tail
         return np.asarray(self.scale[:, np.newaxis] * T)
 
     def joined(self) -> Affine:
-        """The same map with `matrix` and `tail` multiplied, for those who know dense matrices only."""
+        """Return the same map with `matrix` and `tail` multiplied, if code needs a dense matrix."""
         if self.matrix is None or (self.tail is None and not is_sparse(self.matrix)):
             return self
         T = self.matrix if self.tail is None else self.matrix @ self.tail
         return replace(self, matrix=dense_array(T), tail=None)
 
     def multiplied(self, factor: float) -> Affine:
-        """The same map with all that it gives multiplied by a positive number."""
+        """Return the map whose results are multiplied by a positive number."""
         changed = copy(self)  # what is formed later stays so
         vars(changed).update(scale=self.scale * factor, offset=self.offset * factor)
         vars(changed).pop("norm", None)
         return changed
 
     def of_scaled_columns(self, scales: Floats) -> Affine:
-        """The map of rows whose columns are first multiplied by positive numbers.
+        """Return the map of rows whose columns are first multiplied by positive numbers.
 
         Unlike `after`, it subtracts a shift first, so that projections onto a hull keep their origin.
         """
@@ -264,7 +264,7 @@ class Affine:
         return changed
 
     def in_units_of(self, length: float) -> Affine:
-        """The same map in a unit of length, such as the median distance of samples behind the map."""
+        """Return the map in another unit of length, such as the median distance of mapped samples."""
         largest = largest_value(self.scale)
         if largest / length >= LARGEST_SCALE:
             rule = f"have a median distance between samples above {1.0 / LARGEST_SCALE:.0e}"
@@ -279,7 +279,7 @@ class Affine:
         return np.asfortranarray(T) if is_upper else None
 
     def _linear(self, U: Matrix) -> Any:
-        """UT; dense rows may be overwritten."""
+        """Return UT. Dense rows may be overwritten."""
         if MANY_ROWS <= U.shape[0] < BLOCK_ROWS and self._triangle is not None:
             return dtrmm(1.0, self._triangle, U.T, trans_a=True, overwrite_b=True).T
         if U.shape[0] == 1 and self._triangle is not None:
@@ -291,7 +291,7 @@ class Affine:
         return U - (U @ self.down) @ self.up
 
     def _transposed(self, G: Floats) -> Floats:
-        """GT' of an array (…, n_outputs)."""
+        """Return GT' of an array (…, n_outputs)."""
         if self.matrix is not None and self.tail is not None:
             weights = G @ self.tail.T  # sparse arrays multiply matrices only
             rows = weights.reshape(-1, weights.shape[-1]) @ self.matrix.T
@@ -318,7 +318,7 @@ class Affine:
         return U - (away - self.offset)
 
     def _preimages(self, Z: Floats, matrix: Matrix) -> Any:
-        """Rows v, the shortest ones, whose vT are the rows ``Z``, or as near to them as possible."""
+        """Return the shortest rows v whose vT are the rows ``Z``, or as close to them as possible."""
         if self.tail is None and matrix.shape[0] == matrix.shape[1]:
             found = solved(dense_array(matrix).T, Z.T)
             if found is not None:
@@ -331,7 +331,7 @@ class Affine:
         return sparse.vstack(parts, format="csr")
 
     def _sparse_preimages(self, Z: Floats) -> sparse.csr_array:
-        """`_preimages` as sums of columns of a sparse matrix, without weights that are rounding."""
+        """Compute `_preimages` as sums of columns of a sparse matrix, without weights of rounding."""
         assert self.matrix is not None
         assert self.tail is not None
         weights = self._coefficients(Z) @ self.tail.T
@@ -340,7 +340,7 @@ class Affine:
         return sparse.csr_array(sparse.csr_array(weights) @ self.matrix.T)
 
     def _coefficients(self, Z: Floats) -> Floats:
-        """Rows w with wT'T = z, whose wT' are the preimages of the rows ``Z``.
+        """Return rows w with wT'T = z. The rows wT' are the preimages of the rows ``Z``.
 
         A second step takes away what rounding left in the first.
         """
@@ -354,7 +354,7 @@ class Affine:
         return pseudo_inverse(row_products(self.matrix, self.tail))
 
     def _norm_of_product(self, matrix: Matrix, tail: Floats) -> float:
-        """The norm of diag(scale) · matrix · tail.
+        """Return the norm of diag(scale) · matrix · tail.
 
         The factors are divided by their largest values, because squares of small or large numbers
         underflow or overflow. They may cancel in the product: its rounding is as large as they are.
@@ -372,7 +372,7 @@ class Affine:
 
 
 def is_sparse(X: object) -> TypeIs[sparse.csr_array]:
-    """Whether rows are a SciPy sparse matrix."""
+    """Return whether rows are a SciPy sparse matrix."""
     return bool(sparse.issparse(X))
 
 
@@ -385,12 +385,12 @@ def moved_by(X: SamplesLike, shift: Floats) -> sparse.csr_array:
 
 
 def dense_array(X: SamplesLike) -> Floats:
-    """Rows as a dense array."""
+    """Return rows as a dense array."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
 def frobenius_norm(matrix: Matrix) -> float:
-    """The root of the sum of all squares, which may be too small or too large for floats."""
+    """Return the Frobenius norm, also if a square is too small or too large for a float."""
     values: Any = matrix.data if is_sparse(matrix) else matrix
     largest = largest_value(values)
     is_usual = largest == 0.0 or SAFE[0] < largest < SAFE[1] or not math.isfinite(largest)
@@ -398,13 +398,13 @@ def frobenius_norm(matrix: Matrix) -> float:
 
 
 def largest_value(matrix: Any) -> float:
-    """The largest absolute value, NaN if there is one."""
+    """Return the largest absolute value, or NaN if there is a NaN."""
     values = matrix.data if is_sparse(matrix) else matrix
     return float(np.abs(values).max(initial=0.0))
 
 
 def spectral_norm(matrix: Floats) -> float:
-    """The largest singular value, rounded up, from the smaller of the two Gram matrices."""
+    """Return the largest singular value, rounded up, from the smaller of the two Gram matrices."""
     largest = largest_value(matrix)
     if largest == 0.0 or not math.isfinite(largest):
         return 0.0 if largest == 0.0 else math.inf
@@ -415,7 +415,7 @@ def spectral_norm(matrix: Floats) -> float:
 
 
 def sparse_norm(matrix: Any) -> float:
-    """A bound of the largest singular value of a sparse matrix, exact for diagonal ones.
+    """Return a bound of the largest singular value of a sparse matrix, which is exact for diagonal ones.
 
     ‖T‖₂² is at most the product of the largest sums of absolute values of a row and of a column.
     """
@@ -425,7 +425,7 @@ def sparse_norm(matrix: Any) -> float:
 
 
 def root_of_largest(squares: Floats, n_terms: int) -> float:
-    """The root of the largest eigenvalue of a Gram matrix, rounded up.
+    """Return the square root of the largest eigenvalue of a Gram matrix, rounded up.
 
     Each of its entries is a sum of ``n_terms`` products.
     """
@@ -436,7 +436,7 @@ def root_of_largest(squares: Floats, n_terms: int) -> float:
 
 
 def norm_without(down: Floats, up: Floats) -> float:
-    """The spectral norm of I − down up, rounded up; its rank is less than half of the features.
+    """Return the spectral norm of I − down up, rounded up. Its rank is less than half of the features.
 
     With [down, up'] = QR and R = [R₁, R₂], the matrix is I − R₁R₂' in the range of Q and I outside.
     """
@@ -448,7 +448,7 @@ def norm_without(down: Floats, up: Floats) -> float:
 
 
 def row_products(matrix: Matrix, tail: Floats | None) -> Floats:
-    """T'T of T = matrix · tail, by blocks of rows of T.
+    """Return T'T for T = matrix · tail, computed in blocks of rows of T.
 
     tail' (matrix' matrix) tail would be less work, but it loses twice as many digits where T is well
     conditioned and its factors are not.
@@ -473,7 +473,7 @@ def solved(A: Floats, B: Floats) -> Floats | None:
 
 
 def pseudo_inverse(G: Floats) -> Floats:
-    """The pseudo-inverse of a positive semidefinite matrix, by Cholesky if it has full rank."""
+    """Return the pseudo-inverse of a positive semidefinite matrix, by Cholesky if it has full rank."""
     try:
         factor = linalg.cho_factor(G)
     except linalg.LinAlgError:

@@ -343,7 +343,7 @@ class Resampling:
 
     @classmethod
     def zoom(cls, shape: Shape, ratio: float) -> Resampling:
-        """Enlarge about the center."""
+        """Enlarge images around the center."""
         return cls(shape, np.eye(2) / ratio)
 
     def __call__(self, X: Rows) -> Rows:

@@ -80,7 +80,7 @@ class EmbeddingClassifier(
         return self._decided("predict", X)
 
     def decision_function(self, X: SamplesLike) -> Any:
-        """Score of every class: the largest is that of the label.
+        """Return the score of every class. The label is the class with the largest score.
 
         Parameters
         ----------
@@ -96,7 +96,9 @@ class EmbeddingClassifier(
         return self._decided("decision", X)
 
     def predict_proba(self, X: SamplesLike) -> Any:
-        """Probability of every class: exp(score/τ) over the sum, τ from samples that were left out.
+        """Return the probability of every class.
+
+        It is exp(score/τ) over the sum, with τ from left-out samples.
 
         Parameters
         ----------
@@ -112,7 +114,7 @@ class EmbeddingClassifier(
         return self._decided("probabilities", X)
 
     def predict_log_proba(self, X: SamplesLike) -> Any:
-        """Logarithm of the probability of every class.
+        """Return the logarithm of the probability of every class.
 
         Parameters
         ----------
@@ -128,7 +130,7 @@ class EmbeddingClassifier(
         return self._decided("log_probabilities", X)
 
     def certified_radius(self, X: SamplesLike) -> Floats:
-        """Distance that every sample may move, in any direction, without a change of its label.
+        """Return how far every sample may move in any direction without a change of its label.
 
         Parameters
         ----------
@@ -229,7 +231,7 @@ class EmbeddingClassifier(
         return X, y
 
     def _decided(self, what: str, X: SamplesLike) -> Any:
-        """What the scores say at samples: "predict", "decision", "probabilities", ..."""
+        """Return a result of the scores for samples: "predict", "decision", "probabilities", ..."""
         if not isinstance(X, np.ndarray) and is_dask(X):
             n, dtype = len(self.classes_), self.classes_.dtype if what == "predict" else np.dtype(float)
             width = None if what == "predict" or (what == "decision" and n == 2) else n
@@ -246,7 +248,7 @@ class EmbeddingClassifier(
         return np.asarray(getattr(self.scores_, what)(self.map_(X)))
 
     def _coordinates(self, X: SamplesLike) -> NDArray[Any]:
-        """The coordinates that `transform` hands out, in the type of ``X``."""
+        """Return the coordinates that `transform` returns, in the type of ``X``."""
         if is_foreign(X) or is_foreign(self.embedding_):
             from nsse.devices import asked
 
@@ -260,14 +262,14 @@ def _floating(dtype: Any) -> np.dtype[Any]:
 
 
 def signs_of(class_means: Floats) -> Floats:
-    """+1 or −1 for every column of class means: the first class that lies far out is positive."""
+    """Return +1 or −1 for every column of class means. The first class with a large mean is positive."""
     size = np.abs(class_means)
     first = np.argmax(size >= LARGE * size.max(axis=0), axis=0)
     return np.where(class_means[first, np.arange(class_means.shape[1])] < 0, -1.0, 1.0)
 
 
 def row_signs(Y: Floats, codes: Ints) -> Floats:
-    """+1 or −1 for every column of coordinates of rows: `signs_of` their class means.
+    """Return +1 or −1 for every column of coordinates of rows, by `signs_of` their class means.
 
     Where all class means vanish, the sum of the largest entries is positive. The order of rows is
     ignored.

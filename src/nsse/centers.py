@@ -260,7 +260,7 @@ class Given(CenterSelector):
 
 
 def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
-    """The centres that a `centers` parameter means for these rows; None are the rows themselves."""
+    """Return the centers that a `centers` parameter describes, or None for the rows themselves."""
     check_centers(centers)
     if isinstance(centers, str):
         centers = None if len(rows) <= EXACT_UP_TO else FEWER
@@ -289,7 +289,7 @@ def mapped_centers(centers: Any, affine: Affine) -> Any:
 
 
 def check_centers(centers: Any) -> None:
-    """Refuse what no `centers` parameter can be, before any sample is looked at."""
+    """Raise an error if the value of a `centers` parameter is invalid, before samples are read."""
     if isinstance(centers, str) and centers != "auto":
         cure = "Or pass None, a number, rows, indices, or a selector such as KMeansCenters(1000)."
         raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
@@ -328,7 +328,10 @@ def described(value: Any) -> Any:
 
 
 def equal_shares(counts: Ints, total: int) -> Ints:
-    """How many to draw from every class: the same, but no more than there are; ``total`` in all."""
+    """Return how many centers each class gets.
+
+    The numbers are equal if possible, and ``total`` in all.
+    """
     shares, left = np.zeros_like(counts), total
     # The smallest class first: what it cannot give, the larger ones do.
     for place, c in enumerate(order := np.argsort(counts, kind="stable")):
@@ -338,7 +341,7 @@ def equal_shares(counts: Ints, total: int) -> Ints:
 
 
 def cluster_means(X: Floats, first: Ints) -> Floats:
-    """A few steps of Lloyd's algorithm from some of the rows; a cluster that runs empty stays put.
+    """Take a few steps of Lloyd's algorithm from some of the rows. The center of an empty cluster stays.
 
     In the precision of the rows: it only says which of them lie together.
     """

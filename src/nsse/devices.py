@@ -44,7 +44,7 @@ METHODS = {
 
 
 def to_device(model: Any, device: Any) -> Any:
-    """A copy of a fitted model whose arrays stay on a device.
+    """Return a copy of a fitted model whose arrays are on a device.
 
     Without it a model moves its centers to the device of the samples in every call.
 
@@ -91,7 +91,7 @@ def to_device(model: Any, device: Any) -> Any:
 
 
 def asked(model: Any, what: str, X: SamplesLike) -> Any:
-    """What a fitted model says of foreign samples: "transform", "predict", "decision", ..."""
+    """Return a result for foreign samples: "transform", "predict", "decision", ..."""
     require_home(model, X, METHODS[what])
     home = Home.of(X)
     is_float = home.xp.isdtype(X.dtype, "real floating")
@@ -129,11 +129,11 @@ class RemoteMap:
         return cls(home, affine, centers, squares, coef, f.kernel)
 
     def __call__(self, X: SamplesLike) -> Any:
-        """f at the rows of ``X``, in NumPy."""
+        """Return f at the rows of ``X``, computed in NumPy."""
         return to_numpy(self.coordinates(X)).astype(np.float64, copy=False)
 
     def coordinates(self, X: SamplesLike) -> Any:
-        """f at the rows of ``X``, there; as many rows at a time as there is room for."""
+        """Return f at the rows of ``X``, computed on their device in blocks that fit into its memory."""
         size = max(64, BLOCK_VALUES // (1 if self.centers is None else self.centers.shape[0]))
         if X.shape[0] <= size:
             return self._block(X)
@@ -202,11 +202,11 @@ class Remote:
         return cls(home, f, model.scores_, int(model.embedding_.shape[1]))
 
     def transform(self, X: SamplesLike) -> Any:
-        """The coordinates that the model hands out, in the type of ``X``."""
+        """Return the coordinates that `transform` returns, in the type of ``X``."""
         found = self.home.array(self.map(X)[:, : self.n_components])
         return self.home.xp.astype(found, X.dtype)
 
     def decided(self, what: str, X: SamplesLike) -> Any:
-        """Labels, decision values or probabilities; words are NumPy's."""
+        """Return labels, decision values or probabilities. Labels that are text are NumPy arrays."""
         found = getattr(self.scores, what)(self.map(X))
         return self.home.array(found) if found.dtype.kind in NUMBERS else found

@@ -37,7 +37,7 @@ AROUND = (0.46, 0.54)
 
 
 def squared_distances(U: Matrix, V: Matrix, V_squares: Floats | None = None) -> Floats:
-    """‖u_i − v_j‖² of all rows of ``U`` and ``V``, dense or sparse, never below zero."""
+    """Return ‖u_i − v_j‖² for all rows of ``U`` and ``V``, dense or sparse, and never below zero."""
     symmetric = U is V
     u2 = squared_norms(U)
     v2 = u2 if symmetric else (squared_norms(V) if V_squares is None else V_squares)
@@ -57,7 +57,7 @@ def squared_distances(U: Matrix, V: Matrix, V_squares: Floats | None = None) -> 
 
 
 def distances_from(G: Floats, *, overwrite: bool = False) -> Floats:
-    """‖u_i − u_j‖² of rows that have the inner products ``G``, of one set or several; not below zero."""
+    """Return ‖u_i − u_j‖² ≥ 0 for rows with the inner products ``G``, of one or several sets."""
     squares = G.diagonal(axis1=-2, axis2=-1).copy()
     D2 = np.multiply(G, -2.0, out=G if overwrite else None)
     D2 += squares[..., np.newaxis]
@@ -68,13 +68,13 @@ def distances_from(G: Floats, *, overwrite: bool = False) -> Floats:
 
 
 def products(U: Matrix, V: Matrix) -> Floats:
-    """U V' as a dense array."""
+    """Return U V' as a dense array."""
     G = U @ V.T
     return np.ascontiguousarray(G.toarray() if is_sparse(G) else G)
 
 
 def squared_norms(U: Matrix | NDArray[np.float32]) -> Floats:
-    """‖u_i‖² of all rows, dense or sparse."""
+    """Return ‖u_i‖² for all rows, dense or sparse."""
     with np.errstate(over="ignore"):
         return np.asarray(row_norms(U, squared=True))
 
@@ -153,7 +153,7 @@ def _median(values: Floats) -> float:
 
 
 def _around_the_middle(values: Floats) -> tuple[Floats, int]:
-    """Values around the median, and how many are less than all of them; all where that fails."""
+    """Return the values around the median, and how many values are below all of them."""
     some = np.sort(values[:: len(values) // SOME_PAIRS])
     low, high = some[[int(share * len(some)) for share in AROUND]]
     inside = values[(values >= low) & (values <= high)]
@@ -164,7 +164,7 @@ def _around_the_middle(values: Floats) -> tuple[Floats, int]:
 def in_row_blocks(
     function: Callable[[Any], Floats], X: SamplesLike, width: int, n_columns: int
 ) -> Floats:
-    """A function of rows, of as many at a time as ``width`` values each leave room for."""
+    """Apply a function to as many rows at a time as ``width`` values each leave room for."""
     size = max(FEW_ROWS, min(PANEL, BLOCK_VALUES // max(width, 1)))
     if X.shape[0] <= size:
         return function(X)

@@ -29,14 +29,17 @@ TIED_BITS = 20
 
 
 def class_members(codes: Ints) -> list[Ints]:
-    """Places of the rows of every class that has any; rows of no class, −1, are left out."""
+    """Return the places of the rows of every nonempty class. Rows with the code −1 are left out."""
     order = np.argsort(codes, kind="stable")
     order = order[codes[order] >= 0]
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
 
 
 def members_by_size(codes: Ints) -> list[Ints]:
-    """Places of the rows of classes, (n_classes, size) each: small ones with as many rows together."""
+    """Return places of the rows of classes, (n_classes, size) each.
+
+    Classes of equal size are together.
+    """
     order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes[codes >= 0])
     starts, groups = np.cumsum(sizes) - sizes + len(codes) - sizes.sum(), []
     for size in np.unique(sizes[sizes > 0]):
@@ -72,7 +75,7 @@ def within_class_graph(
 def gaussian_class_graph(
     D2: Floats, codes: Ints, n_neighbors: int | None, beta: float | None
 ) -> sparse.csr_array:
-    """W_w of the paper: exp(−‖x_i − x_j‖²/β) where `within_class_graph` has an edge.
+    """Return W_w of the paper, exp(−‖x_i − x_j‖²/β) for the edges of `within_class_graph`.
 
     ``D2`` are the squared distances of all rows; β is the mean squared length of the edges where it is
     None.
@@ -120,7 +123,7 @@ def _class_edges(
 
 
 def neighbor_graph(Z: Matrix, n_neighbors: int) -> sparse.csr_array:
-    """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
+    """Join rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
     N = Z.shape[0]
     squares = squared_norms(Z)
     k = min(n_neighbors, Z.shape[0] - 1)
@@ -143,7 +146,7 @@ def neighbor_graph(Z: Matrix, n_neighbors: int) -> sparse.csr_array:
 
 
 def symmetric_graph(rows: Ints, columns: Ints, n_rows: int) -> sparse.csr_array:
-    """W_ij = 1 where there is an edge i → j or j → i, 0 elsewhere."""
+    """Return W_ij = 1 if there is an edge i → j or j → i, and 0 elsewhere."""
     both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
     W = sparse.csr_array((np.ones(2 * len(rows)), both), shape=(n_rows, n_rows))
     W.data[:] = 1.0
@@ -151,12 +154,12 @@ def symmetric_graph(rows: Ints, columns: Ints, n_rows: int) -> sparse.csr_array:
 
 
 def laplacian(W: sparse.csr_array) -> sparse.csr_array:
-    """L = D − W with D the diagonal matrix of degrees."""
+    """Return L = D − W, where D is the diagonal matrix of degrees."""
     return sparse.csr_array(sparse.diags_array(degrees(W)) - W)
 
 
 def degrees(W: Matrix) -> Floats:
-    """D_ii = Σ_j W_ij."""
+    """Return D_ii = Σ_j W_ij."""
     return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
 
 
@@ -204,11 +207,11 @@ class ShiftedGraph:
         return sparse.csr_array(self.indicators.T)
 
     def class_means(self, A: Floats) -> Floats:
-        """Means of the rows of every class, of shape (M, columns)."""
+        """Return the means of the rows of every class, of shape (M, columns)."""
         return np.asarray(self._sums @ A) / self.sizes[:, np.newaxis]
 
     def centred(self, A: Floats) -> Floats:
-        """Rows less the mean of their class."""
+        """Subtract the mean of its class from each row."""
         return np.asarray(A - self.class_means(A)[self.codes])
 
     @cached_property
@@ -217,29 +220,29 @@ class ShiftedGraph:
         return sparse.csr_array(self.L + sparse.diags_array(self.mu1 * self.sizes[self.codes]))
 
     def __call__(self, A: Floats) -> Floats:
-        """S A."""
+        """Return S A."""
         out: Floats = self._joins @ self.centred(A)
         out += self.mu1 * A.sum(axis=0)
         return out
 
     def quadratic(self, Y: Floats) -> Floats:
-        """Y'SY."""
+        """Return Y'SY."""
         centred, total = self.centred(Y), Y.sum(axis=0)
         found = centred.T @ (self._joins @ centred) + self.mu1 * np.outer(total, total)
         return np.asarray((found + found.T) / 2)
 
     def within(self, Y: Floats) -> float:
-        """tr(Y'L_w Y), the first term of Eq. (11)."""
+        """Return tr(Y'L_w Y), the first term of Eq. (11)."""
         return float(np.einsum("ij,ij->", Y, self.L @ Y))
 
     def between(self, Y: Floats) -> float:
-        """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
+        """Return tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
         sums, total = self._sums @ Y, Y.sum(axis=0)
         own = (len(Y) - self.sizes[self.codes]) @ np.einsum("ij,ij->i", Y, Y)
         return float(own - total @ total + np.einsum("ij,ij->", sums, sums))
 
     def root_times(self, K: Floats) -> Floats:
-        """F'K with FF' = S, for factorisations that must not square the condition number."""
+        """Return F'K with FF' = S, for factorizations that must not square the condition number."""
         out = np.empty((len(K) + 1, K.shape[1]))
         for members in class_members(self.codes):
             n = len(members)

@@ -39,13 +39,13 @@ class Map(Protocol):
         """Number of coordinates."""
 
     def __call__(self, X: SamplesLike) -> Floats:
-        """f at the rows of ``X``."""
+        """Return f at the rows of ``X``."""
 
     def jacobian(self, X: SamplesLike) -> Floats:
-        """df/dx at the rows of ``X``, of shape (n_samples, d, n_features)."""
+        """Return df/dx at the rows of ``X``, of shape (n_samples, d, n_features)."""
 
     def gradients(self, X: SamplesLike, A: Floats) -> Floats:
-        """Gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
+        """Return gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
 
     def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
         """Return how far the difference of two class values can fall if a sample moves.
@@ -143,7 +143,7 @@ class KernelMap:
         return np.asarray((gram + gram.T) / 2)
 
     def _at_centers(self, Z: Matrix) -> Floats:
-        """f at rows that are already in the metric."""
+        """Return f at rows that are already in the metric."""
         return self.kernel.between(Z, self.centers, self.center_squares) @ self.coef
 
     @cached_property
@@ -159,18 +159,18 @@ class KernelMap:
         return int(self.coef.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
-        """f at the rows of ``X``, dense or sparse, in float64."""
+        """Return f at the rows of ``X``, dense or sparse, in float64."""
         if X.shape[0] <= FEW_ROWS:
             return self.at_rows(X)
         width = max(X.shape[1], len(self.coef))
         return in_row_blocks(self.at_rows, X, width, self.n_components)
 
     def at_rows(self, X: SamplesLike) -> Floats:
-        """f at all rows at once."""
+        """Return f at all rows at once."""
         return (self.coef.T @ self.kernel_rows(X).T).T  # few columns: sooner from this side
 
     def kernel_rows(self, X: SamplesLike) -> Floats:
-        """k(A x_i, z_j) of all rows and centres."""
+        """Return k(A x_i, z_j) for all rows and centers."""
         U = self.metric(X)
         if self.used is None or is_sparse(U):
             return self.kernel.between(U, self.centers, self.center_squares)
@@ -193,18 +193,18 @@ class KernelMap:
         return columns, np.ascontiguousarray(self.centers[:, columns])
 
     def slope_weights(self, U: Matrix) -> Floats:
-        """w with df_j/du = Σ_k w_ijk (u_i − z_k) behind the metric: (n_samples, d, n_centers)."""
+        """Return w with df_j/du = Σ_k w_ijk (u_i − z_k) behind the metric: (n_samples, d, n_centers)."""
         weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
         return weights[:, np.newaxis, :] * self.coef.T
 
     def bend_weights(self, U: Matrix) -> Floats:
-        """4κ″(t_ik)/σ⁴ of rows u_i behind the metric and all centers."""
+        """Return 4κ″(t_ik)/σ⁴ for rows u_i behind the metric and all centers."""
         sigma = self.kernel.sigma
         t = squared_distances(U, self.centers, self.center_squares) / sigma**2
         return np.asarray(self.kernel.bend(t)) * (4.0 / sigma**4)
 
     def jacobian(self, X: SamplesLike) -> Floats:
-        """df/dx at the rows of ``X``, of shape (n_samples, d, n_features).
+        """Return df/dx at the rows of ``X``, of shape (n_samples, d, n_features).
 
         At a center where the kernel has a kink (`Kernel.gradient_weights`), its term counts as 0.
         """
@@ -221,7 +221,7 @@ class KernelMap:
         return in_row_blocks(of_rows, np.arange(n_samples), width, d * n).reshape(n_samples, d, n)
 
     def gradients(self, X: SamplesLike, A: Floats) -> Floats:
-        """Gradients by x of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
+        """Return gradients by x of a_i'f at the rows x_i of ``X``, with one direction a_i per row."""
 
         def of_rows(rows: Ints) -> Floats:
             U = self.metric(X[rows])
@@ -246,7 +246,7 @@ class KernelMap:
         return self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
 
     def reach(self, change: Floats) -> Floats:
-        """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
+        """Return the distance in X within which no coordinate of unit norm changes by ``change``."""
         return self.kernel.reach(change) / self.metric.norm
 
     def members(self, scores: Scores) -> tuple[Member, ...]:
@@ -294,15 +294,15 @@ class LinearMap:
         return self.affine.n_outputs
 
     def __call__(self, X: SamplesLike) -> Floats:
-        """f at the rows of ``X``, dense or sparse, in float64."""
+        """Return f at the rows of ``X``, dense or sparse, in float64."""
         return np.asarray(self.affine(X))
 
     def jacobian(self, X: SamplesLike) -> Floats:
-        """df/dx, the same everywhere, of shape (n_samples, d, n_features)."""
+        """Return df/dx, which is the same everywhere, of shape (n_samples, d, n_features)."""
         return np.broadcast_to(self.affine.dense().T, (X.shape[0], self.n_components, X.shape[1]))
 
     def gradients(self, X: SamplesLike, A: Floats) -> Floats:
-        """Gradients of a_i'f, the same for all rows, with one direction a_i for each row."""
+        """Return gradients of a_i'f, which are equal for all rows, with one direction a_i per row."""
         return self.affine.pull_back(A)
 
     def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
@@ -314,7 +314,7 @@ class LinearMap:
         return np.asarray(distance, dtype=np.float64)
 
     def reach(self, change: Floats) -> Floats:
-        """Distance within which no coordinate of unit norm changes by ``change``: the change itself."""
+        """Return the distance within which no coordinate of unit norm changes by ``change``."""
         return np.asarray(change, dtype=np.float64)
 
     def members(self, scores: Scores) -> tuple[Member, ...]:

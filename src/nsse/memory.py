@@ -24,7 +24,7 @@ def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
 
 
 def require_fit_memory(n_rows: int, n_features: int, n_centers: int) -> None:
-    """Refuse a fit that needs more memory than is left, before it starts."""
+    """Raise an error before a fit that needs more memory than is available."""
     n_bytes = fit_memory(n_rows, n_features, n_centers)
     if n_bytes > WORTH_ASKING:
         require_memory(n_bytes, CURE)

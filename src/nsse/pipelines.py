@@ -360,7 +360,7 @@ def _affine_step(step: AffineStep) -> Form:
 
 
 def _imputer(step: Any) -> Form | None:
-    """Missing entries are replaced by the statistic. Columns without any entry are left out."""
+    """Replace missing entries by the statistic. Columns without any entry are left out."""
     is_nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
     if step.add_indicator or not is_nan or not all(isinstance(v, Number) for v in step.statistics_):
         return None
@@ -370,7 +370,7 @@ def _imputer(step: Any) -> Form | None:
 
 
 def _encoder(step: Any) -> Form | None:
-    """Columns that are features pass as they are if none of them has categories."""
+    """Pass columns that are features on unchanged if none of them has categories."""
     if step.categories_:
         return None
     kept = np.isin(step._names, step.columns_)

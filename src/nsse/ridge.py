@@ -121,7 +121,10 @@ class Ridge:
         return cls(kernel, centers, C, (gram + gram.T) / 2, sizes, means, factors, fitted)
 
     def coordinates(self) -> Floats:
-        """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
+        """Return V (n_classes, n_classes − 1), a rotation of s − π.
+
+        The most separating coordinate is first.
+        """
         # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
         basis = linalg.helmert(len(self.sizes)).T
         centred = self.class_means - self.sizes @ self.class_means / self.sizes.sum()
@@ -132,7 +135,10 @@ class Ridge:
     def over(
         cls, near: Rows, centers: Matrix, kernel: Kernel, smoothness: float, unlabeled: Penalty
     ) -> Ridge:
-        """The model by sums over the rows, ``unlabeled`` says which; it may keep fewer centres."""
+        """Fit the model by sums over the rows, where ``unlabeled`` marks rows.
+
+        It may keep fewer centers.
+        """
         centers, R = independent_centers(kernel, centers, len(near), smoothness)
         sums = unlabeled.sums(near, KernelSums(kernel, centers, len(near.classes)))
         return cls.of_sums(sums, centers, R, kernel, smoothness)
@@ -183,7 +189,7 @@ class KernelSums:
     n_classes: int
 
     def __call__(self, Z: Matrix, codes: Ints, weights: Floats, total: Sums | None = None) -> Sums:
-        """Sums over the labelled of these rows, added to ``total`` in its place."""
+        """Add sums over the labeled ones of these rows to ``total`` in place."""
         known = codes >= 0
         if not known.all():
             Z = Z[known]
@@ -213,7 +219,7 @@ class KernelSums:
 def independent_centers(
     kernel: Kernel, centers: Matrix, n_rows: int, smoothness: float
 ) -> tuple[Any, Floats]:
-    """Centres without those whose functions others make up to rounding, and R with K_ZZ = R'R.
+    """Drop centers that are numerically linearly dependent on the others, and return R with K_ZZ = R'R.
 
     Rounding in K'WK, about ε N √m, is enlarged by the inverse of the least squared distance of a
     centre's function to the span of the others; a pivoted Cholesky factorisation leaves out what would

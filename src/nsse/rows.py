@@ -136,11 +136,11 @@ class Rows:
         return np.asarray(self.weights / np.maximum(self.counts, 1.0))
 
     def indicators(self) -> Floats:
-        """e_c of every row, one column per class; zero where there is no label."""
+        """Return e_c of every row, with one column per class. It is zero for rows without a label."""
         return indicators(self.codes, len(self.classes))
 
     def augmented(self, augment: Callable[..., Any] | None) -> Rows:
-        """These rows, each followed by its copies; None makes none."""
+        """Return these rows, each followed by its augmented versions. None makes none."""
         if augment is None:
             return self
         expand = Expansion(augment)
@@ -164,7 +164,7 @@ class Rows:
         return replace(self, places=places)
 
     def select(self, positions: Ints) -> Rows:
-        """Some of the rows, by ascending position, in memory."""
+        """Return some of the rows, by ascending position, in memory."""
         by_row: dict[str, Any] = {name: getattr(self, name)[positions] for name in BY_ROW}
         return replace(self, source=Source.of(self.source.take(positions)), **by_row)
 
@@ -180,7 +180,7 @@ class Rows:
         return replace(found, source=self.source.select(kept), **by_row)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Rows:
-        """At most so many samples with a label, all their rows, stratified by class, in memory."""
+        """Return at most this number of labeled samples with all their rows, stratified, in memory."""
         places = np.flatnonzero(self.is_labeled[:: self.per_sample]) * self.per_sample
         if len(places) * self.per_sample == len(self) and len(places) <= n_rows:
             return self
@@ -190,12 +190,12 @@ class Rows:
         return self.select(together.ravel())
 
     def through(self, affine: Affine) -> Rows:
-        """The same rows behind an affine map."""
+        """Return the same rows behind an affine map."""
         is_sparse = self.source.is_sparse and affine.keeps_sparse
         return replace(self, source=MappedSource(self.source, affine, len(affine.offset), is_sparse))
 
     def held(self) -> Any:
-        """All rows in memory."""
+        """Return all rows in memory."""
         return self.source.take(np.arange(len(self)))
 
 
@@ -232,7 +232,7 @@ class Expansion:
     augment: Callable[[Any], Any]
 
     def __call__(self, X: SamplesLike) -> NDArray[Any]:
-        """Rows and copies, those of a row side by side."""
+        """Return rows and their augmented versions, with the versions of a row next to it."""
         if is_sparse(X):
             cure = "Make the rows dense (`X.toarray()`), or leave `augment` None."
             raise rule_error("augment", "be None for sparse samples", Described("sparse samples"), cure)
@@ -246,14 +246,14 @@ class Expansion:
 
 
 def stratified(codes: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
-    """Places of a subsample with the shares of the classes, at least two of each that has them."""
+    """Return places of a subsample with the same class proportions, at least two of each class."""
     counts = np.bincount(codes)
     wanted = np.maximum(np.round(n_rows * counts / len(codes)), 2).astype(np.intp)
     return drawn(codes, np.minimum(wanted, counts), rng)
 
 
 def drawn(codes: Ints, shares: Ints, rng: np.random.Generator) -> Ints:
-    """Places of so many rows of every class, ascending."""
+    """Return places of this number of rows of every class, ascending."""
     found = [
         rng.choice(np.flatnonzero(codes == c), share, replace=False)
         for c, share in enumerate(shares)

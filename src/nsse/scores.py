@@ -50,12 +50,12 @@ class Scores:
 
     @classmethod
     def of_classes(cls, classes: NDArray[np.generic], weights: Floats, offsets: Floats) -> Scores:
-        """One function per class."""
+        """Make scores with one function per class."""
         return cls(classes, weights, offsets, np.arange(len(classes)))
 
     @classmethod
     def nearest(cls, classes: NDArray[np.generic], embedding: Floats, codes: Ints) -> Scores:
-        """The label of the nearest row of ``embedding``: 2 y_i'f − ‖y_i‖² is largest for it."""
+        """Choose the label of the nearest row of ``embedding``, with the largest 2 y_i'f − ‖y_i‖²."""
         order = np.argsort(codes, kind="stable")
         Y = np.asarray(embedding, dtype=np.float64)[order]
         return cls(classes, 2.0 * Y, -np.einsum("ij,ij->i", Y, Y), codes[order])
@@ -66,48 +66,48 @@ class Scores:
         return len(self.codes) == len(self.classes)
 
     def functions(self, F: Floats) -> Floats:
-        """v_j at the rows of ``F``, of shape (n_samples, n_functions)."""
+        """Return v_j at the rows of ``F``, of shape (n_samples, n_functions)."""
         return F @ self.weights.T + self.offsets
 
     def values(self, F: Floats) -> Floats:
-        """The largest function of every class, of shape (n_samples, n_classes)."""
+        """Return the largest function of every class, of shape (n_samples, n_classes)."""
         v = self.functions(F)
         return v if self.has_one_per_class else self.largest_of_class(v)
 
     def largest_of_class(self, v: Floats) -> Floats:
-        """The largest of the functions ``v`` (n_samples, n_functions) of every class."""
+        """Return the largest of the functions ``v`` (n_samples, n_functions) of every class."""
         starts = np.searchsorted(self.codes, np.arange(len(self.classes)))
         return np.maximum.reduceat(v, starts, axis=1)
 
     def predict(self, F: Floats) -> NDArray[np.generic]:
-        """Labels."""
+        """Return the labels."""
         return self.classes[self.codes[self.functions(F).argmax(axis=1)]]
 
     def decision(self, F: Floats) -> Floats:
-        """`values`; of two classes the second's less the first's."""
+        """Return `values`, or for two classes the value of the second less the value of the first."""
         return as_decision(self.values(F))
 
     def probabilities(self, F: Floats) -> Floats:
-        """exp(v_c/τ) over their sum, of shape (n_samples, n_classes)."""
+        """Return exp(v_c/τ) over their sum, of shape (n_samples, n_classes)."""
         return np.asarray(softmax(self.values(F) / self.temperature, axis=1))
 
     def log_probabilities(self, F: Floats) -> Floats:
-        """Logarithms of `probabilities`."""
+        """Return the logarithms of `probabilities`."""
         return np.asarray(log_softmax(self.values(F) / self.temperature, axis=1))
 
     def calibrated(self, values: Floats, codes: Ints, sample_weight: Floats) -> Scores:
-        """With the temperature of the smallest log-loss of ``values`` of samples that were left out."""
+        """Return scores with the temperature of the smallest log-loss of left-out ``values``."""
         return replace(self, temperature=fitted_temperature(values, codes, sample_weight))
 
 
 def nearest_scores(classes: NDArray[np.generic], embedding: Floats, codes: Ints) -> Scores:
-    """`Scores.nearest`, calibrated by the rows of ``embedding``, each with its own function left out."""
+    """Return `Scores.nearest`, calibrated on its rows without each row's own function."""
     values = left_out_nearest(embedding, codes, len(classes))
     return Scores.nearest(classes, embedding, codes).calibrated(values, codes, np.ones(len(codes)))
 
 
 def left_out_nearest(embedding: Floats, codes: Ints, n_classes: int) -> Floats:
-    """Values of `Scores.nearest` at its own rows, each row's own function left out: (n_rows, n_classes).
+    """Return values of `Scores.nearest` at its rows without each row's function: (n_rows, n_classes).
 
     −∞ for the class of a row that is alone in it.
     """
@@ -125,12 +125,12 @@ def left_out_nearest(embedding: Floats, codes: Ints, n_classes: int) -> Floats:
 
 
 def as_decision(values: Floats) -> Floats:
-    """Values of classes as a scikit-learn decision function has them: one column for two classes."""
+    """Return class values as a decision function of scikit-learn, one column for two classes."""
     return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
 
 def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> float:
-    """τ of the smallest log-loss, which is convex in 1/τ; 1 where nothing was left out.
+    """Return τ with the smallest log-loss, which is convex in 1/τ, or 1 if nothing was left out.
 
     Rows that have −∞ for their own class are not counted: without them their class is unknown.
     One sample more is counted, placed like the others and of any class alike: without it samples that

@@ -123,18 +123,21 @@ class SequentialSearchCV(GridSearchCV):
         self.n_rounds = n_rounds
 
     def __sklearn_tags__(self) -> Any:
-        """Those of a search of scikit-learn's, which leaves out that it transforms where it does."""
+        """Return the tags of scikit-learn's search, which lack the tag of transformers."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags = get_tags(self.estimator).transformer_tags
         return tags
 
     @available_if(lambda self: hasattr(self.estimator, "transform"))
     def fit_transform(self, X: SamplesLike, y: LabelsLike = None, **params: Any) -> Any:
-        """Coordinates of the samples after ``fit``: those that ``transform`` gives."""
+        """Fit, and return the coordinates of the samples, which are those of ``transform``."""
         return self.fit(X, y, **params).transform(X)
 
     def _run_search(self, evaluate_candidates: Callable[..., Params]) -> None:
-        """Score one line of candidates after another; scikit-learn's search takes the best of all."""
+        """Score one line of candidates after another.
+
+        The search of scikit-learn takes the best of all.
+        """
         grid, order = _checked_grid(self.param_grid, self.order)
         current = _starting_point(self.estimator, order, self.start)
         rank = f"rank_test_{self.refit if isinstance(self.refit, str) else 'score'}"
@@ -168,7 +171,7 @@ class _SameSplits:
         self._drawn: list[tuple[Any, Any]] | None = None
 
     def split(self, X: SamplesLike, y: LabelsLike = None, **params: Any) -> Iterator[tuple[Any, Any]]:
-        """Indices of training and validation samples, one pair per split."""
+        """Return indices of training and validation samples, one pair per split."""
         if self._drawn is None:
             splitter = check_cv(self._cv, y, classifier=self._for_classes)
             self._drawn = list(splitter.split(X, y, **params))
@@ -181,7 +184,7 @@ class _SameSplits:
 def _checked_grid(
     grid: Any, order: Sequence[str] | None
 ) -> tuple[Mapping[str, Sequence[Any]], list[str]]:
-    """The grid and the names in the order in which they are chosen."""
+    """Return the grid, and the names in the order in which they are chosen."""
     if not isinstance(grid, Mapping):
         cure = "GridSearchCV takes several grids."
         raise rule_error("param_grid", "be one dict", type(grid).__name__, cure)
@@ -208,7 +211,7 @@ def _starting_point(estimator: Any, order: Sequence[str], start: Mapping[str, An
 
 
 def _key(point: Params) -> tuple[Any, ...]:
-    """What tells candidates apart: numbers and names by value, the rest by object."""
+    """Return a key that distinguishes candidates: numbers and names by value, other values by object."""
     return tuple(_identity(value) for value in point.values())
 
 

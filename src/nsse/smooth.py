@@ -288,7 +288,7 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         return self
 
     def _look_before_fit(self, rows: Rows, n_centers: int, some: Rows) -> None:
-        """Refuse a fit that needs more memory than is left, and warn if a few columns dominate."""
+        """Raise an error for a fit that needs too much memory, and warn if a few columns dominate."""
         require_fit_memory(len(rows), rows.source.n_features, n_centers)
         warn_of_centers(self.centers, len(rows))
         # A metric of the user may measure each column in a unit of its own.

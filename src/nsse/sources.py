@@ -44,7 +44,7 @@ class Source:
 
     @staticmethod
     def of(X: SamplesLike) -> Source:
-        """All rows of checked samples: of an array, or of a Dask array."""
+        """Return all rows of checked samples, of an array or of a Dask array."""
         if is_dask(X):
             return DaskSource.checked(X)
         return Source(X, np.arange(X.shape[0]), int(X.shape[1]), is_sparse(X))
@@ -53,16 +53,16 @@ class Source:
         return len(self.places)
 
     def select(self, positions: Ints) -> Self:
-        """Some of the rows in use, by ascending position."""
+        """Return some of the rows in use, by ascending position."""
         return replace(self, places=self.places[positions])
 
     def take(self, positions: Ints) -> Any:
-        """Some of the rows in use, by ascending position, in memory."""
+        """Return some of the rows in use, by ascending position, in memory."""
         chosen = self.places[positions]
         return self.X if len(chosen) == self.X.shape[0] else self.X[chosen]
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Rows in use, some at a time, with their positions."""
+        """Yield rows in use, some at a time, with their positions."""
         done = 0
         for start, X in self._read():
             stop = int(np.searchsorted(self.places, start + X.shape[0]))
@@ -72,7 +72,7 @@ class Source:
             done = stop
 
     def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
-        """Σ of a function of a block of rows and of its part of arrays with one entry per row.
+        """Return Σ of a function of a block of rows and of its part of arrays with one entry per row.
 
         The function is given the sum so far, None at first, and adds to it in place.
         """
@@ -82,7 +82,7 @@ class Source:
         return total
 
     def apply(self, function: RowFunction) -> Any:
-        """A function of rows, block by block, its values one below the other."""
+        """Apply a function to the rows block by block, and stack its values."""
         parts = [function(X) for _, X in self.blocks()]
         return parts[0] if len(parts) == 1 else stacked(parts)
 
@@ -178,11 +178,11 @@ class DaskSource(Source):
         return cls(X.rechunk({1: -1}), np.arange(X.shape[0]), int(X.shape[1]), sparse_blocks)
 
     def take(self, positions: Ints) -> Any:
-        """Some of the rows in use, by ascending position, in memory."""
+        """Return some of the rows in use, by ascending position, in memory."""
         return stacked(_computed([X for _, X in self.select(positions)._tasks()]))
 
     def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
-        """Σ of a function of the rows of every chunk, two by two."""
+        """Return Σ of a function of the rows of every chunk, added in pairs."""
         dask = _dask()
         function = dask.delayed(function, pure=False)
         sums = [
@@ -194,7 +194,7 @@ class DaskSource(Source):
         return _computed(sums)[0]
 
     def apply(self, function: RowFunction) -> Any:
-        """A function of the rows of every chunk, its values one below the other."""
+        """Apply a function to the rows of every chunk, and stack its values."""
         dask = _dask()
         function = dask.delayed(function, pure=False)
         return stacked(_computed([dask.delayed(_call)(function, X) for _, X in self._tasks()]))
@@ -226,7 +226,7 @@ class MappedSource:
         return len(self.base) * self.factor
 
     def take(self, positions: Ints) -> Any:
-        """Some of the rows, by ascending position, in memory."""
+        """Return some of the rows, by ascending position, in memory."""
         if len(positions) == len(self):
             return self.function(self.base.take(np.arange(len(self.base))))
         originals = np.unique(positions // self.factor)
@@ -236,17 +236,17 @@ class MappedSource:
         ]
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Rows, some at a time, with their positions."""
+        """Yield rows, some at a time, with their positions."""
         for part, X in self.base.blocks():
             yield slice(part.start * self.factor, part.stop * self.factor), self.function(X)
 
     def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
-        """Σ of a function of a block of rows, and of what belongs to them."""
+        """Return Σ of a function of a block of rows and of its part of other arrays."""
         together = [a.reshape(len(self.base), self.factor, *a.shape[1:]) for a in by_row]
         return self.base.fold(_Composed(function, self.function), *together)
 
     def apply(self, function: RowFunction) -> Any:
-        """A function of rows, block by block, its values one below the other."""
+        """Apply a function to the rows block by block, and stack its values."""
         return self.base.apply(_Composed(function, self.function))
 
 
@@ -325,7 +325,7 @@ def column_names(X: SamplesLike) -> NDArray[Any] | None:
 
 
 def checked_rows(X: SamplesLike, index: int, n_features: int | None, n_rows: int | None = None) -> Any:
-    """A block of finite numbers with the features of the others, or an error that names it."""
+    """Return a block of finite numbers with the features of the others, or raise an error."""
     try:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     except ValueError as error:
@@ -340,7 +340,7 @@ def checked_rows(X: SamplesLike, index: int, n_features: int | None, n_rows: int
 
 
 def stacked(parts: list[Any]) -> Any:
-    """Blocks of rows one below the other, dense or sparse."""
+    """Stack blocks of rows, dense or sparse."""
     if len(parts) == 1:
         return parts[0]
     if any(is_sparse(part) for part in parts):

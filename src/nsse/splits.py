@@ -51,11 +51,11 @@ class BalancedSplits:
     random_state: Any = None
 
     def get_n_splits(self, X: SamplesLike = None, y: LabelsLike = None, groups: Any = None) -> int:
-        """Number of splits."""
+        """Return the number of splits."""
         return self.n_repeats
 
     def split(self, X: SamplesLike, y: LabelsLike, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
-        """Indices of training and validation samples, ascending, one pair per split."""
+        """Yield ascending indices of training and validation samples, one pair per split."""
         rng = check_random_state(self.random_state)
         labels = np.asarray(y)
         decks = [_Deck(np.flatnonzero(labels == label), rng) for label in np.unique(labels)]
@@ -102,11 +102,11 @@ class GroupedSplits:
     random_state: Any = None
 
     def get_n_splits(self, X: SamplesLike = None, y: LabelsLike = None, groups: Any = None) -> int:
-        """Number of splits."""
+        """Return the number of splits."""
         return self.n_repeats
 
     def split(self, X: SamplesLike, y: LabelsLike, groups: Any) -> Iterator[tuple[Ints, Ints]]:
-        """Indices of training and validation samples, ascending, one pair per split."""
+        """Yield ascending indices of training and validation samples, one pair per split."""
         rng, n_groups = check_random_state(self.random_state), len(np.unique(groups))
         n_folds = min(max(2, round(1.0 / self.validation_fraction)), n_groups)
         for start in range(0, self.n_repeats, n_folds):

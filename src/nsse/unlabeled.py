@@ -202,7 +202,10 @@ class GraphPenalty(UnlabeledUse):
         return usual_uses(is_exact, self.marker, self.n_neighbors)
 
     def sums(self, near: Rows, of_block: KernelSums) -> Sums:
-        """Sums over the labelled rows, and μ K'LK over all: rows and kernel values are held."""
+        """Return sums over the labeled rows, and μ K'LK over all rows.
+
+        Rows and kernel values are stored.
+        """
         weight = check_number("weight", self.weight, cure="0 leaves only the centres at these samples.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         Z = near.held()
@@ -265,7 +268,7 @@ class LabelPropagation(UnlabeledUse):
         return usual_uses(is_exact, self.marker, self.n_neighbors)
 
     def labels(self, near: Rows) -> Rows:
-        """All rows with a label: their own, or the one that reached them."""
+        """Return all rows with a label, their own or the propagated one."""
         if near.is_labeled.all():
             return near
         places = np.flatnonzero(near.is_labeled)
@@ -274,7 +277,7 @@ class LabelPropagation(UnlabeledUse):
         return replace(near, codes=self.along(Z)(places, near.codes[places], len(near.classes)))
 
     def along(self, Z: Matrix) -> Callable[[Ints, Ints, int], Ints]:
-        """`spread_labels` along the graph of some rows, whichever of these have a label."""
+        """Propagate labels along the graph of some rows, as `spread_labels` does."""
         kappa = check_number("weight", self.weight, positive=True, cure="1.0 is a good start.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         return partial(spread_labels, Z, neighbor_graph(Z, k), kappa)
@@ -328,12 +331,12 @@ def labeled_by(use: UnlabeledUse, near: Rows) -> Rows:
 
 
 def in_the_middle(X: SamplesLike) -> Any:
-    """Rows less their middle, in their own precision: distances keep their digits."""
+    """Center rows in their own precision, so that distances keep their digits."""
     return centred(X)(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
 
 def mean_degree_laplacian(W: sparse.csr_array) -> sparse.csr_array:
-    """L divided by the mean degree: its weight means the same for every graph."""
+    """Divide L by the mean degree, so that a weight has the same meaning for every graph."""
     mean = float(degrees(W).mean())
     return sparse.csr_array(laplacian(W) / (mean if mean > 0 else 1.0))
 
@@ -341,7 +344,7 @@ def mean_degree_laplacian(W: sparse.csr_array) -> sparse.csr_array:
 def spread_labels(
     Z: Matrix, W: sparse.csr_array, kappa: float, places: Ints, codes: Ints, n_classes: int
 ) -> Ints:
-    """The class of every row: its own at ``places``, or the one that reached it."""
+    """Return the class of every row, which is its own at ``places`` and the propagated one elsewhere."""
     scores = spread_scores(W, places, codes, n_classes, kappa)
     found = np.asarray(scores.argmax(axis=1), dtype=np.intp)
     found[places] = codes
@@ -353,7 +356,7 @@ def spread_labels(
 def spread_scores(
     W: sparse.csr_array, places: Ints, codes: Ints, n_classes: int, kappa: float
 ) -> Floats:
-    """F (N × M) in units of its columns' deviations; −inf in rows that no path joins to a label."""
+    """Return F (N × M) in deviations of its columns, and −inf for rows that no path joins to a label."""
     L, N = mean_degree_laplacian(W), W.shape[0]
     J = np.zeros(N)
     J[places] = 1.0
@@ -369,7 +372,7 @@ def spread_scores(
 
 
 def nearest_reached(Z: Matrix, reached: Bools) -> Ints:
-    """For every row that no label reached, the nearest one that was."""
+    """Return, for every row that no label reached, the nearest one that was reached."""
     known, lost = np.flatnonzero(reached), np.flatnonzero(~reached)
     near, squares = Z[known], squared_norms(Z[known])
     parts = [lost[start : start + BLOCK_ROWS] for start in range(0, len(lost), BLOCK_ROWS)]
@@ -378,7 +381,7 @@ def nearest_reached(Z: Matrix, reached: Bools) -> Ints:
 
 
 def conjugate_gradients(A: Any, B: Floats) -> Floats:
-    """A⁻¹B for a sparse positive definite A, all columns at a time, each with steps of its own.
+    """Return A⁻¹B for a sparse positive definite A, for all columns at a time, each with its own steps.
 
     SciPy's takes one column: a product of A with all of them costs little more than with one.
     """
@@ -403,5 +406,5 @@ def conjugate_gradients(A: Any, B: Floats) -> Floats:
 
 
 def _over(a: Floats, b: Floats) -> Floats:
-    """a/b, 0 where a column is solved to the last bit."""
+    """Return a/b, or 0 if a column is solved exactly."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

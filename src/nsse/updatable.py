@@ -212,7 +212,10 @@ class Updatable:
 def chunk(
     model: Any, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike, known: Any = None
 ) -> Rows:
-    """A chunk of samples as rows in the metric of a model; labels must be ``known`` ones, if given."""
+    """Return a chunk of samples as rows in the metric of a model.
+
+    If labels are given, all must be ``known``.
+    """
     if not is_dask(X):
         X = validate_data(model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
     labels = encoded(y)[0]

@@ -348,12 +348,12 @@ def together(samples: Ints, per_sample: int) -> Ints:
 
 
 def not_learned(got: str) -> ValueError:
-    """The error for samples that are to be forgotten and are not there."""
+    """Return the error for samples that are to be forgotten but were never learned."""
     cure = "Pass samples as they were learned, with their weights."
     return rule_error("X", "hold samples that were learned", got, cure)
 
 
 def _sums(near: Rows, f: KernelMap, classes: NDArray[Any]) -> Sums:
-    """Sums of a chunk, classes in the order of ``classes``."""
+    """Return the sums of a chunk, with classes in the order of ``classes``."""
     codes = np.searchsorted(classes, near.classes)[near.codes].astype(np.intp)
     return near.source.fold(KernelSums(f.kernel, f.centers, len(classes)), codes, near.weights)

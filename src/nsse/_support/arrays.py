@@ -24,7 +24,7 @@ class Home(NamedTuple):
 
     @classmethod
     def of(cls, X: SamplesLike) -> Home:
-        """The home of an array."""
+        """Return the namespace and the device of an array."""
         # The private name of scikit-learn >= 1.6, which brings or finds array-api-compat.
         from sklearn.utils._array_api import get_namespace_and_device
 
@@ -32,7 +32,10 @@ class Home(NamedTuple):
         return cls(xp, device)
 
     def array(self, values: Any) -> Any:
-        """Values of a NumPy array here: floats in the largest type there is, integers in their own."""
+        """Convert a NumPy array.
+
+        Floats get the largest type of the namespace, and integers keep their type.
+        """
         values = np.asarray(values)
         if values.dtype.kind == "f":
             try:
@@ -45,12 +48,15 @@ class Home(NamedTuple):
 
 
 def is_dask(X: SamplesLike) -> bool:
-    """Whether something is a Dask collection; imports nothing."""
+    """Return whether an object is a Dask collection, without importing Dask."""
     return hasattr(X, "__dask_graph__")
 
 
 def lazily(function: Callable[[Any], Any], X: SamplesLike, n_columns: int | None, dtype: Any) -> Any:
-    """A function of rows as a Dask array: N × ``n_columns``, or of length N where that is None."""
+    """Apply a function of rows to a Dask array.
+
+    The result is N × ``n_columns``, or of length N if this is None.
+    """
     X = X.rechunk({1: -1})
     if n_columns is None:
         return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
@@ -59,13 +65,13 @@ def lazily(function: Callable[[Any], Any], X: SamplesLike, n_columns: int | None
 
 
 def is_foreign(X: SamplesLike) -> bool:
-    """Whether samples are an array of another namespace, and are to be worked on there."""
+    """Return whether samples are an array of another namespace, which computes on them."""
     is_other = hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
     return is_other and bool(get_config().get("array_api_dispatch"))
 
 
 def to_numpy(X: SamplesLike) -> Any:
-    """A foreign array as a NumPy array; all else as it is."""
+    """Convert a foreign array to NumPy, and return all other objects unchanged."""
     if not is_foreign(X):
         return X
     from sklearn.utils._array_api import _convert_to_numpy
@@ -74,7 +80,7 @@ def to_numpy(X: SamplesLike) -> Any:
 
 
 def fitted_in_numpy(fit: Method) -> Method:
-    """Decorate ``fit`` so that it takes foreign arrays, works in NumPy, and hands its arrays back.
+    """Decorate ``fit`` so that it accepts foreign arrays, computes in NumPy and returns foreign arrays.
 
     As scikit-learn has it, array attributes of a fitted estimator live where ``X`` does.
     """
@@ -97,7 +103,7 @@ def fitted_in_numpy(fit: Method) -> Method:
 
 
 def require_home(model: Any, X: SamplesLike, method: str) -> None:
-    """Refuse samples of another namespace than those that the model was fitted to, unless in NumPy."""
+    """Raise an error if samples are of another namespace than the training samples, and not of NumPy."""
     own = model.embedding_
     if isinstance(own, np.ndarray) or not get_config().get("array_api_dispatch"):
         return

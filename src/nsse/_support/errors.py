@@ -47,7 +47,10 @@ def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Names in a message, separated by commas; beyond `most` of them, how many more there are."""
+    """Join names with commas for a message.
+
+    After `most` of them, only the number of the others is given.
+    """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -58,7 +61,7 @@ def abridged(text: str, most: int = 200) -> str:
 
 
 def optional(module: str, needed: str, part: str) -> Any:
-    """An optional package, or an error that says what needs it and which part of ours brings it."""
+    """Import an optional package, or raise an error that names the extra that installs it."""
     try:
         import_module(module.partition(".")[0])  # its parts may outlive it in memory
         return import_module(module)

@@ -78,7 +78,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 def takes_a_stream(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to a device, a pipe or something that is held open, not to a file by name."""
+    """Return whether a path leads to a device, a pipe or an open stream, and not to a file."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -87,13 +87,13 @@ def takes_a_stream(path: str | os.PathLike[str]) -> bool:
 
 
 def _is_held_open(path: str | os.PathLike[str]) -> bool:
-    """``/dev/stdout``, ``/dev/fd/1``: who holds it would not see another file of the same name."""
+    """Return whether a path is an open stream, such as ``/dev/stdout`` or ``/dev/fd/1``."""
     folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
     return folder == "/dev" or folder.startswith("/proc/")
 
 
 def _beside(path: Path) -> Path:
-    """A name for what is not done yet; old ones that nobody will finish are removed."""
+    """Return a name for an unfinished file, and remove unfinished files of processes that have ended."""
     for left in path.parent.glob(f"{glob.escape(path.name)}{UNFINISHED}*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > ABANDONED_AFTER:
@@ -102,7 +102,7 @@ def _beside(path: Path) -> Path:
 
 
 def _reserved(temporary: Path, target: Path) -> int | None:
-    """The mode that a file has which is to be replaced; nobody else reads its successor meanwhile."""
+    """Return the mode of the file that is replaced, so that the new file has the same readers."""
     try:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
@@ -112,12 +112,12 @@ def _reserved(temporary: Path, target: Path) -> int | None:
 
 
 def written(text: str) -> str:
-    r"""Text that can be encoded: a byte of a name that is no UTF-8 becomes ``\xe9``."""
+    r"""Return text that can be encoded. A byte of a name that is not UTF-8 becomes ``\xe9``."""
     return _SURROGATES.sub(lambda found: _escaped(found[0]), text)
 
 
 def shown(text: str) -> str:
-    """Text that a terminal shows as it is, in one line: whatever it would obey is escaped."""
+    """Return text as one line for a terminal, with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(sign if _is_harmless(sign) else _escaped(sign) for sign in text)

@@ -42,7 +42,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def all_or_nothing(fit: Method) -> Method:
-    """Decorate ``fit`` so that the estimator changes at once when it ends well, and not otherwise.
+    """Decorate ``fit`` so that the estimator changes only if the fit ends without an error.
 
     The fit works on a copy of the attributes. Several threads that fit one estimator do so one after the
     other, and others that read it meanwhile see the state before.

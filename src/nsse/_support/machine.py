@@ -14,7 +14,7 @@ WORTH_ASKING = 100_000_000
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that this process can still get; None where the system does not say.
+    """Return the bytes that this process can still get, or None if the system does not tell them.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
 
 
 def require_memory(n_bytes: int, cure: str) -> None:
-    """Refuse work that needs more memory than there is, before it starts."""
+    """Raise an error before the work starts if it needs more memory than is available."""
     left = available_memory() if n_bytes > WORTH_ASKING else None
     if left is not None and n_bytes > left:
         need, have = f"{n_bytes / 1024**3:.1f} GiB", f"{left / 1024**3:.1f} GiB"
@@ -42,7 +42,7 @@ def _of_the_machine(root: Path) -> Iterator[int]:
 
 
 def _of_groups(root: Path) -> Iterator[int]:
-    """Limits of control groups, of both versions, and of all groups that this one is in.
+    """Yield the memory limits of the control groups of this process, of both versions.
 
     In a container the path may be one of the host, and the group itself lie at the top.
     """
@@ -73,7 +73,7 @@ def _left_in(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
 
 
 def _of_the_process(root: Path) -> Iterator[int]:
-    """``ulimit -v`` and ``ulimit -d``."""
+    """Yield the limits of ``ulimit -v`` and ``ulimit -d``."""
     if sys.platform == "win32":
         return
     import resource
@@ -98,6 +98,6 @@ def _number(path: Path) -> int | None:
 
 
 def _table(path: Path, unit: int = 1) -> dict[str, int]:
-    """Lines with a name and a number."""
+    """Parse lines that contain a name and a number."""
     pairs = [line.replace(":", " ").split()[:2] for line in _lines(path)]
     return {pair[0]: unit * int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}

@@ -14,7 +14,7 @@ NARROWEST, WIDEST = 1e-20, 1e20
 
 
 def check_number(name: str, value: Any, *, positive: bool = False, cure: str) -> float:
-    """A finite real number that is not negative, or positive."""
+    """Check a finite real number that is not negative, or positive."""
     rule = "be a positive, finite number" if positive else "be a finite number that is not negative"
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value < 0 or (positive and value == 0):
@@ -31,14 +31,14 @@ def check_kernel_width(name: str, value: Any, *, cure: str) -> float:
 
 
 def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:
-    """A whole number from ``least`` up."""
+    """Check a whole number that is at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise rule_error(name, f"be a whole number, at least {least}", value, cure)
     return int(value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """One of a few strings."""
+    """Check that a value is one of a few strings."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise rule_error(name, f"be one of {listed}", value, "Choose one of them.")
@@ -46,7 +46,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def check_range(name: str, value: Any) -> tuple[float, float]:
-    """A pair of positive numbers, the smaller first."""
+    """Check a pair of positive numbers, the smaller one first."""
     cure = "For example (0.1, 10)."
     try:
         low, high = value

@@ -100,6 +100,6 @@ def _clock(seconds: float) -> str:
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook; Colab calls it by another name."""
+    """Return whether a kernel of a notebook runs this code, also that of Colab."""
     ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return ask is not None and type(ask()).__name__ in ("ZMQInteractiveShell", "Shell")

@@ -66,7 +66,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def threads_for(n_rows: int) -> AbstractContextManager[Any]:
-    """One BLAS thread for matrices of few rows, on which several fight; else as many as allowed."""
+    """Use one BLAS thread for matrices of few rows, and all allowed threads otherwise."""
     return one_blas_thread() if n_rows < FEW_ROWS else nullcontext()
 
 
@@ -116,7 +116,7 @@ def in_parallel(work: Callable[[Task], Any], tasks: Iterable[Task], n_values: in
 
 @cache
 def _helpers() -> ThreadPoolExecutor:
-    """Threads that stay: to start one takes longer than many a product."""
+    """Return a pool of threads that is reused, because starting one takes longer than many products."""
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="nsse")
 
 
@@ -139,7 +139,7 @@ def _all_pools() -> list[Any]:
 
 @cache
 def _shared_pools() -> list[Any]:
-    """Pools with one limit for the process; the others (MKL, OpenMP) have one for every thread."""
+    """Return the BLAS libraries whose limit holds for the process and not for each thread."""
     return [pool for pool in _all_pools() if getattr(pool, "threading_layer", None) == "pthreads"]
 
 

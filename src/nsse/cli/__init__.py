@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def system_message(error: OSError) -> str:
-    """What the system refused, in our grammar; it names a file, but no stream."""
+    """Return a message about an error of the system, with the name of the file but not of a stream."""
     if error.filename is None:
         cure = "Free some room, or write to another place."
         return rule_message("output", "be written whole", error.strerror, cure)
@@ -49,5 +49,5 @@ def system_message(error: OSError) -> str:
 
 
 def _drop_output() -> None:
-    """What is left in the buffer of stdout would be tried again at the end, and fail again."""
+    """Discard the buffer of stdout, which Python would try to write again at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

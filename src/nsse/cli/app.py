@@ -25,7 +25,7 @@ PANELS = {
 
 
 def _unwrapped(docstring: str) -> str:
-    """Its paragraphs, a line each: `--help` is as wide as the terminal, docstrings are not."""
+    """Return each paragraph as one line, because `--help` has the width of the terminal."""
     return "\n\n".join(" ".join(text.split()) for text in docstring.split("\n\n"))
 
 
@@ -53,5 +53,8 @@ def nsse(
         bool, typer.Option("--debug", envvar="NSSE_DEBUG", help="Show where an error came from.")
     ] = False,
 ) -> None:
-    """Supervised embeddings that hold on new data. Exit codes: 0; 2 for an error; 130 after Ctrl-C."""
+    """Train supervised embeddings and apply them to new data.
+
+    Exit codes are 0, 2 for an error, and 130 after Ctrl-C.
+    """
     DEBUG.set(debug)

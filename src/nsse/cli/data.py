@@ -56,7 +56,7 @@ def read_labeled(
 
 
 def _check_encoder_alone(images: ImageOptions) -> None:
-    """Refuse options that an encoder decides."""
+    """Raise an error for options that an encoder determines."""
     names = {True: "--color", False: "--gray", None: None}
     other = images.size or names[images.color]
     if other is not None:
@@ -100,7 +100,7 @@ class Choice(NamedTuple):
 
 
 def chosen(rights: list[Any]) -> Choice:
-    """The first, unless another has more labels right by more than a standard error.
+    """Return the first value, unless another has fewer errors by more than one standard error.
 
     With few samples the best of several is best by chance.
     """
@@ -115,14 +115,14 @@ def chosen(rights: list[Any]) -> Choice:
 
 
 def right_when_left_out(model: Any, X: SamplesLike, y: LabelsLike) -> Any:
-    """Whether the label of each sample is right by the model without it."""
+    """Return whether the model without a sample predicts the label of this sample."""
     model.fit(X, y)
     labels = model.classes_[model._leave_one_out.argmax(axis=1)]
     return labels == model._leave_one_out_labels
 
 
 def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tuple[int, bool, str]:
-    """One of these sides, and whether pictures keep their color, by some of them; in words."""
+    """Choose the size of images and whether they keep their color, and describe the choice."""
     from nsse.datasets._folder import small_images
     from nsse.smooth import SmoothEmbedding
 

@@ -154,7 +154,7 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
 
 
 def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -> None:
-    """Tell the error without the least certain predictions."""
+    """Print the error without the least certain predictions."""
     from nsse.certificates.selective import risk_coverage_curve
 
     radii, why = radii_of(opened, inputs.X)

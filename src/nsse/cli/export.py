@@ -71,7 +71,7 @@ def _inputs(graph: Any) -> dict[str, list[int | None]]:
 
 
 def _with_encoder(opened: Opened, graph: Any, path: Path | None) -> tuple[Any, str]:
-    """One graph from pixels to labels, compared with Python on made-up pictures; its input in words."""
+    """Write one graph from pixels to labels, compare it with Python, and describe its input."""
     import numpy as np
 
     from nsse.datasets._encoder import encoder_of

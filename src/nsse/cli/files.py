@@ -31,7 +31,7 @@ def prepare_folder(folder: Path) -> None:
 def check_out(
     path: Path, endings: Sequence[str] = (), *, read: Sequence[Path] = (), option: str = "--out"
 ) -> None:
-    """See that a file can be put there, before any work is done for nothing; not over what is read."""
+    """Check before any work that a file can be written, and that it is not one of the inputs."""
     if endings and path.suffix.lower() not in endings:
         rule = f"end in {' or '.join(endings)}"
         raise rule_error(option, rule, str(path), "The ending says in which form to write.")
@@ -74,17 +74,17 @@ def _encodable(entry: Any) -> Any:
 
 
 def table_rows(columns: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
-    """The rows of columns, each by name."""
+    """Return the rows of columns as dictionaries."""
     return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
 def bytes_of(path: Path) -> int | None:
-    """The size of a file; a stream has none."""
+    """Return the size of a file, or None for a stream."""
     return None if takes_a_stream(path) else path.stat().st_size
 
 
 def size_of(path: Path) -> str:
-    """The size of a file as people say it."""
+    """Return the size of a file in words."""
     known = bytes_of(path)
     if known is None:
         return "a stream"

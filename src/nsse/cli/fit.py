@@ -96,7 +96,7 @@ def _metadata(inputs: Inputs) -> dict[str, Any]:
 
 @contextmanager
 def _noting_interrupts() -> Iterator[list[int]]:
-    """The interrupts that came; a search may go on with what it knows."""
+    """Collect interrupts. A search may continue with what it has found."""
     came: list[int] = []
 
     def interrupt(number: int, _frame: Any) -> None:
@@ -118,7 +118,7 @@ def _check_clashes(
     images: given.ImageOptions,
     updatable: bool,
 ) -> None:
-    """Refuse options that exclude each other."""
+    """Raise an error for options that exclude each other."""
     tune, is_augmented = parameters.tune, images.encoder and images.augment
     for is_clash, option, other, cure in (
         (table.standardize and data.is_dir(), "--standardize", "images", "They have --unit-norm."),
@@ -182,7 +182,7 @@ def _augmentations(images: given.ImageOptions) -> list[str]:
 
 
 def _sets(names: list[str] | None, inputs: Inputs, network: Any) -> list[Any]:
-    """The augmentation that was requested, or those to choose among."""
+    """Return the requested augmentation, or the list of those to choose from."""
     from nsse.augment import Copies, named_images, usual_sets
     from nsse.datasets import ImagePreparation
 
@@ -205,7 +205,7 @@ def _sets(names: list[str] | None, inputs: Inputs, network: Any) -> list[Any]:
 
 
 def _forget_copies(model: Any) -> None:
-    """The copies are centres of the map: the file needs them once."""
+    """Store augmented samples as centers only, because the file needs them once."""
     from nsse.augment import Copies
     from nsse.pipelines import opened
 
@@ -226,7 +226,7 @@ def _standardize(table: given.TableOptions, inputs: Inputs, screen: Screen) -> b
 
 
 def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> Choice:
-    """The augmentation with the lowest error on samples left out one by one, or none."""
+    """Return the augmentation with the lowest error on left-out samples, or none."""
     from nsse.smooth import SmoothEmbedding
 
     X, y = (rows[inputs.is_labeled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
@@ -264,7 +264,7 @@ def _grid(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
-    """How unlabelled samples are used: smoothly, or where there are many, by labels spread to them."""
+    """Return how unlabeled samples are used: by a penalty, or by label propagation if there are many."""
     from nsse.centers import EXACT_UP_TO
     from nsse.unlabeled import GraphPenalty, LabelPropagation
 
@@ -273,7 +273,7 @@ def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
 
 
 def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice] | None) -> None:
-    """What was learned, in words and for ``--json``."""
+    """Return what was learned, in words and for ``--json``."""
     from nsse.augment import names_of
     from nsse.pipelines import opened
 
@@ -313,7 +313,7 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
 
 
 def _about_error(last: Any, best: Any, n_samples: int) -> tuple[dict[str, Any], str]:
-    """The error of training samples that were left out, for ``--json`` and in words.
+    """Return the error of left-out training samples, for ``--json`` and in words.
 
     A search leaves samples out of its splits, and a single model leaves some of them out of itself.
     """
@@ -332,7 +332,7 @@ def _plain(value: Any) -> Any:
 
 
 def _about_unlabeled(model: Any, inputs: Inputs) -> dict[str, Any]:
-    """How many there are, and how sure the labels are that they were given."""
+    """Describe the unlabeled samples, and how certain their predicted labels are."""
     hidden = ~inputs.is_labeled
     probabilities = model.predict_proba(inputs.X[hidden]).max(axis=1)
     middle = sorted(probabilities.tolist())[len(probabilities) // 2]
@@ -340,7 +340,7 @@ def _about_unlabeled(model: Any, inputs: Inputs) -> dict[str, Any]:
 
 
 def _about_choice(best: Any, choice: Choice) -> str:
-    """Which augmentation was chosen, and what it gains, in words."""
+    """Describe the chosen augmentation, and by how much it lowers the error."""
     from nsse.augment import names_of
 
     by = f"{100 * choice.gain:+.1f} ± {100 * choice.gain_error:.1f} points of accuracy"

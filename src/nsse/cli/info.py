@@ -70,7 +70,7 @@ def _settings(parts: dict[str, str]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    """A value for people: few digits, lists cut short, settings within settings in brackets."""
+    """Return a value for people, with few digits, short lists, and nested settings in brackets."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):

@@ -135,7 +135,7 @@ def radii_of(opened: Opened, X: SamplesLike) -> tuple[Any, str]:
 
 
 def _implied(first: Any) -> dict[str, Any]:
-    """Of a model saved without, by its first step: the names of its columns, or their number."""
+    """Return the names or the number of columns of a model without stored preparation."""
     if hasattr(first, "feature_names_in_"):
         return {"kind": "table", "columns": [str(name) for name in first.feature_names_in_]}
     return {"kind": "array", "n_features": int(first.n_features_in_)}

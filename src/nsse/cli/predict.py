@@ -138,7 +138,7 @@ def first_column(inputs: Inputs) -> Columns:
 
 
 def _deliver(screen: Screen, columns: Columns, out: Path | None) -> None:
-    """Predictions to a file, or into the JSON; the first of them onto the screen."""
+    """Write predictions to a file or into the JSON, and the first of them to the screen."""
     n, most = len(columns["label"]), SHOWN if out is None else 5
     numbers = [name for name, values in columns.items() if isinstance(values[0], int | float)]
     table = plain_table(*columns, right=numbers)

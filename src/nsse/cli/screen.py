@@ -48,20 +48,20 @@ class Screen:
     code: int = 0
 
     def say(self, line: str) -> None:
-        """One line of text."""
+        """Print one line of text."""
         _console().print(shown(line), soft_wrap=True)
 
     def show(self, table: Any) -> None:
-        """A table, for people."""
+        """Print a table."""
         if not self.as_json:
             _console().print(table)
 
     def fits(self, table: Any) -> bool:
-        """Whether the screen is wide enough to show all of it."""
+        """Return whether the screen is wide enough for the whole table."""
         return bool(_console(width=10_000).measure(table).maximum <= _console().width)
 
     def busy(self, what: str) -> Any:
-        """A sign of life on stderr, where a person is looking, for as long as the block takes."""
+        """Show a spinner on stderr during the block, if there is a terminal."""
         if not sys.stderr.isatty():
             return nullcontext()
         from rich.text import Text
@@ -70,7 +70,7 @@ class Screen:
 
 
 def plain_table(*columns: str, right: Container[str] = ()) -> Table:
-    """A table without lines; the columns named in `right` are set flush right."""
+    """Return a table without lines. The columns that `right` names are aligned to the right."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -80,7 +80,7 @@ def plain_table(*columns: str, right: Container[str] = ()) -> Table:
 
 
 def _console(**settings: Any) -> Console:
-    """Text as it is: names of classes and files may look like Rich's markup, or like commands."""
+    """Return text without markup, because names of classes and files may look like Rich's commands."""
     from rich.console import Console
 
     class PlainConsole(Console):
@@ -93,7 +93,7 @@ def _console(**settings: Any) -> Console:
 
 
 def echo(line: str, *, err: bool = False) -> None:
-    """One line, without Rich."""
+    """Print one line without Rich."""
     typer.echo(shown(line), err=err)
 
 
@@ -144,14 +144,14 @@ def _tell(message: Any, *_where: Any, **_more: Any) -> None:
 
 
 def _plain_json(text: str) -> str:
-    """The same JSON, with what a terminal obeys or cannot take in the escapes of JSON."""
+    """Return the same JSON with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(sign if shown(sign) == sign else json.dumps(sign)[1:-1] for sign in text)
 
 
 def _strict(value: Any) -> Any:
-    """The same without infinities and NaN, which JSON has not: null."""
+    """Return the same values with null instead of infinities and NaN, which JSON does not have."""
     if isinstance(value, dict):
         return {name: _strict(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -199,7 +199,7 @@ _NAMED = re.compile("`([^`]+)`")
 
 @contextmanager
 def typed(words: Words) -> Iterator[None]:
-    """Within the block, errors and warnings name what was typed."""
+    """Replace names in errors and warnings within the block by the options that were typed."""
     before = _WORDS.set(words)
     try:
         yield
@@ -212,6 +212,6 @@ def typed(words: Words) -> Iterator[None]:
 
 
 def in_words(message: str) -> str:
-    """The message with the names that are known here put in other words."""
+    """Replace the known names in a message."""
     words = _WORDS.get()
     return _NAMED.sub(lambda found: f"`{words.get(found[1], found[1])}`", message)

@@ -153,7 +153,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: SamplesLike) -> NDArray[np.float32]:
-        """Features of pictures.
+        """Return the features of images.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         return self._views(X)[:, 0]
 
     def copies(self, X: SamplesLike) -> list[NDArray[np.float32]]:
-        """Features of what `augment` makes of the pictures, in the order of `copy_names`.
+        """Return the features of the images that `augment` makes, in the order of `copy_names`.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         return known
 
     def _settings(self) -> dict[str, Any]:
-        """What a JSON file says: the one that was given, or the one beside the network."""
+        """Return the content of the JSON file that was given, or of the one next to the network."""
         file = Path(self.model).expanduser()
         beside = file if file.suffix.lower() == ".json" else file.with_suffix(".json")
         if beside != file and not beside.is_file():
@@ -248,7 +248,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         return settings
 
     def reading(self) -> Features:
-        """What is made of a picture, for those who read files."""
+        """Return how an image is prepared, for people who read files."""
         wrong = [name for name in self.augment if name not in VIEWS]
         if wrong:
             raise rule_error("augment", f"be some of {', '.join(VIEWS)}", wrong[0], "Leave it out.")
@@ -314,17 +314,17 @@ class Features(Reading):
         self.session()
 
     def session(self) -> Any:
-        """The network, opened once."""
+        """Open the network once."""
         return _session(str(self.path), self.fingerprint, json.dumps(self.settings), self.n_jobs)
 
     def picture(self, image: Image) -> NDArray[np.uint8]:
-        """The pixels of a picture and of its copies, in the size of the network."""
+        """Return the pixels of an image and of its augmented versions, in the size of the network."""
         _, height, width, _ = self.session().get_inputs()[0].shape
         views = self._augmented(eight_bits(image))
         return np.stack([np.asarray(self._resized(view, (width, height))) for view in views])
 
     def finished(self, pictures: list[NDArray[Any]]) -> Sequence[NDArray[Any]]:
-        """Features of each, one row for every view."""
+        """Return the features of each image, with one row for every view."""
         if not pictures:
             return []
         pixels, fixed = np.concatenate(pictures), self.session().get_inputs()[0].shape[0]
@@ -537,7 +537,7 @@ def _session(path: str, _fingerprint: str, settings: str, n_jobs: int) -> Any:
 
 
 def _levels(mean: Any, std: Any) -> list[list[float]]:
-    """Both as three numbers, in levels from 0 to 1."""
+    """Return both values as three numbers each, as levels from 0 to 1."""
     both = [np.broadcast_to(np.asarray(part, dtype=float).ravel(), 3) for part in (mean, std)]
     if not np.isfinite(both).all() or np.min(both[1]) <= 0:
         raise rule_error("std", "be positive numbers, one or three", std, "128 goes with a mean of 127.")
@@ -546,7 +546,7 @@ def _levels(mean: Any, std: Any) -> list[list[float]]:
 
 
 def _in_memory(X: SamplesLike) -> Iterator[Any]:
-    """Pillow's images, of arrays too."""
+    """Return Pillow's images, also for arrays."""
     pillow = optional("PIL.Image", "Encoders need Pillow", "encode")
     for picture in X:
         if isinstance(picture, pillow.Image):

@@ -79,7 +79,7 @@ class Table:
         return frame.with_columns(numbers[name] for name in all_numbers)
 
     def _check_points(self, text: Any) -> None:
-        """Refuse points in a file with decimal commas, because they may separate thousands."""
+        """Raise an error for points in a file with decimal commas, which may separate thousands."""
         for name in text.columns:
             column = text[name]
             is_number = _as_number(column, True).is_not_null()
@@ -108,7 +108,7 @@ class Table:
         return np.array([int(text) for text in kept] if whole else kept), hidden
 
     def check_label(self, label: str | None) -> None:
-        """Refuse a table without the column of labels."""
+        """Raise an error if a table lacks the column of labels."""
         if label is None:
             rule = f"name the column of labels, because {self.path} is a table"
             raise rule_error("label", rule, Described("nothing"), f"It has {listed(self.names)}.")
@@ -120,7 +120,7 @@ class Table:
         return [text or "" for text in column.str.strip_chars().to_list()]
 
     def check_named(self, parameter: str, names: Collection[str | None]) -> None:
-        """Refuse names of columns that the table does not have."""
+        """Raise an error for names of columns that the table does not have."""
         unknown = [str(name) for name in names if name not in self.names]
         if unknown:
             rule, cure = f"name columns of {self.path}", f"It has {listed(self.names)}."
@@ -219,7 +219,7 @@ def _has_comma_numbers(frame: Any) -> bool:
 
 
 def _note(path: Path, writing: _Writing, has_commas: bool) -> str:
-    """How a file was read, where it is not UTF-8 with commas between columns and points in numbers."""
+    """Describe how a file was read if it is not UTF-8 with commas between columns and decimal points."""
     parts = []
     if writing.encoding != "utf-8-sig":
         parts.append(f"in {_ENCODINGS[writing.encoding]}")
@@ -231,7 +231,7 @@ def _note(path: Path, writing: _Writing, has_commas: bool) -> str:
 
 
 def _checked_names(path: Path, writing: _Writing) -> list[str]:
-    """Names of the columns, one for each: Polars would make up others in silence."""
+    """Return one name for each column. Polars would invent missing names without a message."""
     names, seen = next(_records(path, writing), []), set()
     for place, name in enumerate(names):
         if not name.strip():
@@ -249,7 +249,7 @@ def _records(path: Path, writing: _Writing) -> Iterator[list[str]]:
 
 
 def _why(path: Path, writing: _Writing | None, error: Exception) -> str:
-    """The reason in one line; which row is too long, Polars does not tell."""
+    """Return the reason in one line. Polars does not report which row is too long."""
     if writing is not None and "more fields" in str(error):
         with suppress(csv.Error):  # an entry that is longer than Python's limit
             lengths = [len(record) for record in _records(path, writing)]
@@ -267,7 +267,7 @@ def no_table(path: Path, why: str, cure: str = "Check the file.") -> ValueError:
 
 
 def import_polars() -> Any:
-    """Polars, or an error that names its extra."""
+    """Import Polars, or raise an error that names its extra."""
     return optional("polars", "Tables need Polars", "tables")
 
 
@@ -279,7 +279,7 @@ DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.erro
 def read_arrays(
     path: Path, label: str | None = None, *, labeled: bool | None = True
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Samples, and labels where they are asked for (True), left (False) or taken if there (None).
+    """Return samples and labels. Labels are required (True), ignored (False) or used if present (None).
 
     In an ``.npz`` file `label` is the name of their array, ``y`` if None; beside an ``.npy`` file it is
     the path of another.
@@ -303,7 +303,7 @@ def read_arrays(
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of a file by its name; that of an .npy file has none."""
+    """Return every array of a file by its name. The array of an .npy file has no name."""
     require_file(path)
     try:
         # Opened here, for NumPy leaves a file open whose end is missing.

@@ -64,7 +64,7 @@ def _image_set(
     source: str,
     class_names: tuple[str, ...] | None = None,
 ) -> ImageSet:
-    """What was read of some files, and what was left out."""
+    """Return the images of some files, without those that could not be read."""
     files = [str(path) for path in paths]
     kept, broken = [files[place] for place in read.kept], tuple(files[place] for place in read.broken)
     others = tuple(map(str, skipped))
@@ -99,7 +99,7 @@ def _no_picture(path: Path, why: str) -> OSError:
 
 
 def _told_apart(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Images, and files of other kinds: Thumbs.db, notes. What is called an image must be one."""
+    """Return images and other files, such as notes. A file with the ending of an image must be one."""
     for path in paths:
         if not path.is_file():
             raise _unusable(path, "not a file")
@@ -124,12 +124,12 @@ def small_images(folder: Path, most: int) -> tuple[NDArray[np.float64], NDArray[
 
 
 def has_folders(folder: Path) -> bool:
-    """Whether a folder shows others inside."""
+    """Return whether a folder contains visible folders."""
     return bool(_entries_of(folder, only_folders=True))
 
 
 def _check_depth(folder: Path, classes: list[Path]) -> None:
-    """Refuse a folder whose sub-folders hold the classes, and say which of them to take."""
+    """Raise an error for a folder whose sub-folders contain the classes, and name the one to take."""
     for own in sorted(classes, key=lambda path: path.name != "train"):
         inner = _entries_of(own, only_folders=True)
         if inner and not any(path.suffix.lower() in PICTURES for path in own.iterdir()):
@@ -141,7 +141,7 @@ def _check_depth(folder: Path, classes: list[Path]) -> None:
 
 
 def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
-    """What a folder shows, by name; not what is hidden, nor what macOS adds to an archive."""
+    """Return the visible files of a folder by name, without those that macOS adds to archives."""
     shown = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
     return sorted(path for path in shown if path.is_dir() or not only_folders)
 

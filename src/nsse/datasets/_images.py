@@ -86,19 +86,19 @@ class Reading:
     draft: int | None = None
 
     def open(self) -> None:
-        """See that all is there, before the first image is looked at."""
+        """Check that everything is available before the first image is read."""
 
     @abstractmethod
     def picture(self, image: Image) -> NDArray[Any]:
-        """What is needed of one image, which stands upright; ValueError where it is unusable."""
+        """Read what is needed of one upright image, or raise ValueError if it is unusable."""
 
     def finished(self, pictures: list[NDArray[Any]]) -> Sequence[NDArray[Any]]:
-        """What comes out, an array for each."""
+        """Return the results, with one array for each."""
         return pictures
 
 
 def checked_size(size: Any) -> Size:
-    """Height and width, or None."""
+    """Return height and width, or None."""
     is_pair = isinstance(size, tuple | list) and len(size) == 2
     if size is not None and not (is_pair and all(isinstance(n, Integral) and int(n) > 0 for n in size)):
         rule = "be None or a pair of positive whole numbers (height, width)"
@@ -116,7 +116,7 @@ class Levels(Reading):
         self.how = None if size is None else f"levels 3 {self.size} {color} {self.draft}"
 
     def picture(self, image: Image) -> Floats:
-        """The levels of an image."""
+        """Return the levels of an image."""
         levels = _color_levels(image) if self.color else _gray_levels(image)
         return levels if self.size is None else area_average(levels, self.size)
 
@@ -135,7 +135,7 @@ class Thumbnails(Reading):
     draft = 288
 
     def picture(self, image: Image) -> NDArray[Any]:
-        """The bytes of a file that holds the whole image."""
+        """Return the bytes of a file that contains the whole image."""
         small, file = eight_bits(image), BytesIO()
         small.thumbnail((self.side, self.side))
         small.save(file, "JPEG", quality=80)
@@ -181,7 +181,7 @@ def read_each(
     *,
     skip_broken: bool = False,
 ) -> dict[int, NDArray[Any]]:
-    """What a reading makes of every image, by its place in the list."""
+    """Return the result of reading each image, by its place in the list."""
     keys = {}
     if reading.how is not None:  # what is wrong with files that are not there shows when they are opened
         there = [(place, path) for place, path in enumerate(paths) if path.is_file()]
@@ -236,7 +236,7 @@ def read_picture(
 
 
 def is_image(path: Path) -> bool:
-    """Whether Pillow knows the kind of a file, by its first bytes."""
+    """Return whether Pillow can read this kind of file, by its first bytes."""
     pillow = import_pillow()
     try:
         with pillow.open(path):
@@ -248,12 +248,12 @@ def is_image(path: Path) -> bool:
 
 
 def import_pillow() -> Any:
-    """Pillow, or an error that names its extra."""
+    """Import Pillow, or raise an error that names its extra."""
     return optional("PIL.Image", "Reading image files needs Pillow", "images")
 
 
 def upright(image: Image) -> Image:
-    """Turned as EXIF says, which browsers obey; inks become red, green and blue as they do there."""
+    """Turn the image upright by EXIF, and convert inks to red, green and blue, as browsers do."""
     image.load()
     # Pillow turns TIFF by itself; some of its versions forget to say that they did. Others are not
     # turned by its `exif_transpose`, which writes EXIF anew and fails where a camera wrote nonsense.
@@ -263,7 +263,7 @@ def upright(image: Image) -> Image:
 
 
 def _gray_levels(image: Image) -> Floats:
-    """Color is weighted as in ITU-R 601."""
+    """Return gray levels, with the weights of ITU-R 601."""
     white = _white(image)
     # "F" keeps fractions of a gray level, which "L" rounds away, and all sixteen bits.
     gray = np.asarray(image.convert("F"), dtype=np.float64) / white
@@ -273,14 +273,17 @@ def _gray_levels(image: Image) -> Floats:
 
 
 def _color_levels(image: Image) -> Floats:
-    """Gray images have three equal channels; transparency is left out, as in gray."""
+    """Return three channels, which are equal for gray images. Transparency is ignored."""
     if _white(image) != 255.0:  # gray of sixteen bits, all of which are kept
         return np.repeat(_gray_levels(image)[:, :, np.newaxis], 3, axis=2)
     return np.asarray(image.convert("RGB"), dtype=np.float64) / 255.0
 
 
 def eight_bits(image: Image) -> Image:
-    """Red, green and blue of eight bits each, whatever the image has; transparency is left out."""
+    """Return red, green and blue with eight bits each, whatever the image has.
+
+    Transparency is ignored.
+    """
     if _white(image) == 255.0:
         return image.convert("RGB")
     levels = np.rint(255.0 * _gray_levels(image)).astype(np.uint8)
@@ -305,7 +308,7 @@ def area_average(image: Floats, size: tuple[int, int]) -> Floats:
 
 
 def _overlaps(n_in: int, n_out: int) -> Floats:
-    """Share of output cell i (row) that input pixel j (column) covers; rows sum to one.
+    """Return the share of output cell i (row) that input pixel j (column) covers. Rows sum to one.
 
     In units of 1/(n_in n_out) of the side, cell i is [i n_in, (i + 1) n_in) and pixel j is
     [j n_out, (j + 1) n_out): whole numbers, so that no rounding decides which pixels touch a cell.

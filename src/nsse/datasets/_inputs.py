@@ -462,7 +462,7 @@ def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
 
 
 def _checked(inputs: Inputs, source: Path) -> Inputs:
-    """Labels that can be learned from."""
+    """Return the labels that can be used for training."""
     labels = np.asarray(inputs.y)[inputs.is_labeled]
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
@@ -476,7 +476,7 @@ def _checked(inputs: Inputs, source: Path) -> Inputs:
 
 
 def marker_for(labels: NDArray[Any]) -> Any:
-    """What marks rows without a label beside these: -1 or less for whole numbers, no text for text."""
+    """Return the mark of rows without a label: −1 or less for whole numbers, "" for text."""
     if labels.dtype.kind in "biu":
         least = int(labels.min(initial=0))
         return -1 if least >= 0 or -1 not in labels else least - 1
@@ -486,14 +486,14 @@ def marker_for(labels: NDArray[Any]) -> Any:
 
 
 def marked(inputs: Inputs, name: str) -> Inputs:
-    """Inputs whose rows of one label, as it is written, are taken for rows without any."""
+    """Return inputs in which rows with one label, as it is written, count as rows without a label."""
     assert inputs.y is not None
     hidden = inputs.y.astype(str) == name
     return with_marks(inputs, name, inputs.y[~hidden], hidden)
 
 
 def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -> Inputs:
-    """The same with these labels, and the mark in rows that have ``name`` in their place."""
+    """Return inputs with these labels, and the mark in rows that have ``name`` instead of a label."""
     if hidden.all() or not hidden.any():
         got = Described(f"{name!r}, which {'every row' if hidden.all() else 'no row'} has")
         cure = 'Write it as the labels are written; "" is an empty entry.'

@@ -308,7 +308,7 @@ class KnownDataset:
 
 
 def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
-    """Every name with the folder in which it is found; the files in it are not looked at.
+    """Return every name with the folder that contains it, without reading the files.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
 def per_class_split(
     y: NDArray[Any], n_per_class: int, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Places of as many training samples of every class, drawn at random, and of the others.
+    """Return places of equally many random training samples of every class, and of the other samples.
 
     See Also
     --------

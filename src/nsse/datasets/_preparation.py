@@ -54,12 +54,12 @@ class Preparation(Mapping[str, Any]):
         return kind(**{name: frozen(value) for name, value in stored.items() if name in known})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the metadata of a model file."""
+        """Return plain data for the metadata of a model file."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @abstractmethod
     def fits(self, n_features: int) -> bool:
-        """Whether it gives samples of so many features."""
+        """Return whether the preparation gives samples with this number of features."""
 
     def __getitem__(self, name: str) -> Any:
         return self.to_dict()[name]
@@ -81,7 +81,7 @@ NO_PAIRS = Pairs()
 
 
 def frozen(value: Any) -> Any:
-    """The same without what can be changed."""
+    """Return the preparation without its mutable parts."""
     if isinstance(value, Mapping):
         return Pairs((str(name), frozen(part)) for name, part in value.items())
     return tuple(value) if isinstance(value, list) else value
@@ -128,7 +128,7 @@ class ImagePreparation(Preparation):
         return (*self.size, 3) if self.color else self.size
 
     def fits(self, n_features: int) -> bool:
-        """Whether images of this shape have so many levels."""
+        """Return whether images of this shape have this number of levels."""
         match self.size:
             case [int(height), int(width)] if isinstance(self.color, bool):
                 return min(height, width) > 0 and math.prod(self.image_shape) == n_features
@@ -176,7 +176,7 @@ class EncodedPreparation(Preparation):
     pictures: str = ""
 
     def fits(self, n_features: int) -> bool:
-        """Whether an image has so many features."""
+        """Return whether an image has this number of features."""
         texts = self.encoder, self.sha256, self.pictures
         return (
             all(isinstance(text, str) for text in texts)
@@ -267,7 +267,7 @@ class TablePreparation(Preparation):
         )
 
     def fits(self, n_features: int) -> bool:
-        """Whether its columns make so many features."""
+        """Return whether the columns give this number of features."""
         texts = [*self.columns, *self.ignored, *(form for _, form in self.dates)]
         texts += [one for _, known in self.categories for one in known]
         numbers = [number for _, number in self.medians or ()]
@@ -282,7 +282,7 @@ class TablePreparation(Preparation):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the metadata of a model file."""
+        """Return plain data for the metadata of a model file."""
         unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None, "dates": {}}
         fields = super().to_dict().items()
         return {name: value for name, value in fields if name not in unused or value != unused[name]}
@@ -318,7 +318,7 @@ class ArrayPreparation(Preparation):
     n_features: int
 
     def fits(self, n_features: int) -> bool:
-        """Whether rows have so many features."""
+        """Return whether rows have this number of features."""
         return self.n_features == n_features
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ class Download:
     sha256: Mapping[str, str]
 
     def fetch(self, folder: Path) -> None:
-        """Bring the files that `folder` lacks; a file that is there is left as it is."""
+        """Add the files that `folder` lacks, and leave existing files unchanged."""
         missing = [name for name in self.sha256 if not (folder / name).is_file()]
         if not missing:
             return
@@ -109,7 +109,7 @@ class Place:
         return folder
 
     def fetch(self, data_home: DataHome) -> None:
-        """Download what is missing, if there is a download whose files can be checked."""
+        """Download missing files if there is a source whose files can be verified."""
         if self.download is not None:
             self.download.fetch((_home(data_home) or _downloads()) / self.folder)
 

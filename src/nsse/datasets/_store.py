@@ -27,7 +27,7 @@ _MOST = 500  # keys in a question: SQLite may take no more than 999
 
 
 def cache_home() -> Path:
-    """Folder of what the library keeps: ``NSSE_CACHE``, or ``nsse`` in the user's cache folder.
+    """Return the cache folder: ``NSSE_CACHE``, or ``nsse`` in the user's cache folder.
 
     The user's cache folder is ``XDG_CACHE_HOME``, or ``~/.cache``. Everything in it can be deleted
     at any time.
@@ -50,12 +50,12 @@ def cache_home() -> Path:
 
 
 def key_of(how: str, content: bytes) -> bytes:
-    """The key of what is computed, in a way that `how` names, from the content of a file."""
+    """Return the key of a result, which `how` names, that is computed from the content of a file."""
     return sha256(sha256(how.encode()).digest() + content).digest()
 
 
 def recalled(keys: Sequence[bytes]) -> dict[bytes, NDArray[Any]]:
-    """Arrays that are known, by their keys."""
+    """Return the stored arrays by their keys."""
     if not (cache_home() / FILE).is_file():
         return {}
     found: dict[bytes, NDArray[Any]] = {}

@@ -361,7 +361,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return _categories(values)
 
     def _check_no_names(self, columns: Columns, kinds: Mapping[str, Any]) -> None:
-        """Refuse columns of text that contain names rather than categories. The error lists all."""
+        """Raise an error that lists all columns of text that contain names rather than categories."""
         found = []
         for name, values in columns.items():
             known, n_rows = kinds[name], len(values)
@@ -379,7 +379,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise rule_error("X", rule, Described(listed(found)), _NAME_IT)
 
     def _check_no_id(self, name: str, values: NDArray[Any]) -> None:
-        """Refuse row ids: a model would learn them by heart."""
+        """Raise an error for row ids, which a model would memorize."""
         if name in self.keep or not _LIKE_AN_ID.fullmatch(name.strip()):
             return
         numbers = values.astype(np.float64)
@@ -398,7 +398,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return float(np.median(present))
 
     def _check_whole(self, columns: Columns) -> None:
-        """Refuse missing entries, with all columns that have them."""
+        """Raise an error that lists all columns with missing entries."""
         found = []
         for name, values in columns.items():
             rows = Texts.of(values).rows(lambda text: text is None)

@@ -154,7 +154,7 @@ def read_header(path: Place) -> Header:
 
 
 def checked_header(found: dict[str, Any]) -> Header:
-    """The header of a file of this format; others are refused."""
+    """Return the header of a file of this format, and raise an error for other files."""
     version, wrote = found.get("format"), f"written by nsse {found.get('nsse')!s:.20}"
     if type(version) is not int or version != FORMAT:
         is_newer = type(version) is int and version > FORMAT
@@ -169,7 +169,7 @@ def checked_header(found: dict[str, Any]) -> Header:
 
 
 def header_of(archive: ZipFile) -> dict[str, Any]:
-    """The JSON object of a model file."""
+    """Return the JSON object of a model file."""
     if HEADER not in archive.namelist():
         raise NotAModelError(f"an archive without {HEADER}")
     with archive.open(HEADER) as file:
@@ -180,7 +180,7 @@ def header_of(archive: ZipFile) -> dict[str, Any]:
 
 
 def arrays_of(archive: ZipFile, declared: dict[str, Any]) -> dict[str, Any]:
-    """All arrays of a model file, each of the type and shape that its header declares."""
+    """Return all arrays of a model file, each with the type and shape that its header declares."""
     kinds = {f"{name}.npy": _kind(**fields) for name, fields in declared.items()}
     if sorted(archive.namelist()) != sorted([HEADER, *kinds]):
         raise ValueError("other members than the header names")
@@ -225,7 +225,7 @@ def _array(archive: ZipFile, name: str, dtype: Any, shape: tuple[int, ...], size
 
 
 def _kind(dtype: str, shape: list[int]) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """The type, shape and bytes of an array that a header declares."""
+    """Return the type, shape and bytes of an array that a header declares."""
     whole = all(type(side) is int and 0 <= side < 2**40 for side in shape)
     if not TYPES.fullmatch(dtype) or not whole or len(shape) > 4:
         raise ValueError(f"an array of type {dtype!r:.20} and shape {shape!r:.80}")

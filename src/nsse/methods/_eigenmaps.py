@@ -44,7 +44,7 @@ class Eigenmap:
     gap: float
 
     def warn_if_degenerate(self, cure: str) -> None:
-        """Say so where the coordinates are not determined by the problem."""
+        """Warn if the problem does not determine the coordinates."""
         if self.gap <= SMALLEST_GAP:
             d = len(self.eigenvalues)
             warnings.warn(
@@ -56,7 +56,7 @@ class Eigenmap:
 
 
 def smallest_eigenpairs(A: Floats, n_components: int) -> Eigenmap:
-    """The smallest eigenpairs of a symmetric matrix."""
+    """Return the smallest eigenpairs of a symmetric matrix."""
     last = min(n_components, len(A) - 1)  # one more than wanted, to see the gap
     values, vectors = eigh(A, subset_by_index=(0, last), check_finite=False)
     size = max(float(np.abs(A).sum(axis=1).max()), np.finfo(np.float64).tiny)
@@ -65,7 +65,7 @@ def smallest_eigenpairs(A: Floats, n_components: int) -> Eigenmap:
 
 
 def normalized_eigenmap(W: Any, n_components: int) -> Eigenmap:
-    """The smallest eigenpairs of I − D^(−1/2) W D^(−1/2), without the trivial one; at most N − 1."""
+    """Return the smallest eigenpairs of I − D^(−1/2) W D^(−1/2) except the trivial one."""
     D = degrees(W)
     trivial = np.sqrt(D / D.sum())
     A = (W.toarray() if hasattr(W, "toarray") else W) * np.outer(-(D**-0.5), D**-0.5)
@@ -76,12 +76,12 @@ def normalized_eigenmap(W: Any, n_components: int) -> Eigenmap:
 
 
 def unsupervised_signs(Y: Floats) -> Floats:
-    """The one sign rule for embeddings that must not look at labels: all samples are one class."""
+    """Set the signs of embeddings that must not depend on labels, as if all samples were one class."""
     return row_signs(Y, np.zeros(len(Y), dtype=np.intp))
 
 
 def check_eigenmap_components(value: Any, n_samples: int, n_classes: int) -> int:
-    """d: from 1 to N − 1, the trivial coordinate being left out; None means n_classes − 1."""
+    """Return d, from 1 to N − 1 without the trivial coordinate. None means n_classes − 1."""
     d = check_n_components(value, n_samples, n_classes)
     if d == n_samples:
         cure = f"Lower it; None takes n_classes - 1 = {n_classes - 1}."
@@ -90,7 +90,7 @@ def check_eigenmap_components(value: Any, n_samples: int, n_classes: int) -> int
 
 
 def check_no_sample_alone(W: Any, beta: float | None) -> None:
-    """Refuse a graph in which a sample has no neighbour: its coordinate would be 0/0."""
+    """Raise an error if a sample has no neighbor, because its coordinate would be 0/0."""
     alone = int(np.sum(degrees(W) <= SMALLEST_DEGREE))
     if alone:
         rule = "be large enough for every sample to have a neighbour of positive weight"

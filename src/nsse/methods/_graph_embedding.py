@@ -100,7 +100,7 @@ class Space:
 
     @abstractmethod
     def map(self, V: Floats) -> Any:
-        """The map whose coordinates are the combinations ``V`` of the functions."""
+        """Return the map whose coordinates are the combinations ``V`` of the functions."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,10 @@ class LinearSpace(Space):
 
     @classmethod
     def of(cls, metric: Affine, Z: Floats, keep: Any, within_rank: int) -> LinearSpace:
-        """As many axes as the parameter `pca` says; ``within_rank`` is the rank that A can have."""
+        """Return the principal axes that the parameter `pca` keeps.
+
+        ``within_rank`` is the largest rank of A.
+        """
         check_size(metric)
         return cls(metric, *principal_axes(Z, keep, within_rank))
 
@@ -124,7 +127,7 @@ class LinearSpace(Space):
         return float(self.metric.scale[0])
 
     def map(self, V: Floats) -> LinearMap:
-        """(x − mean) T."""
+        """Return the map (x − mean) T."""
         shift = self.metric.shift + self.mean / self.unit
         return LinearMap(Affine.linear(shift, self.unit * (self.axes.T @ V)))
 
@@ -134,7 +137,7 @@ def _is_share(value: Any) -> bool:
 
 
 def check_pca(name: str, value: Any) -> None:
-    """None, "auto", a share of the variance between 0 and 1, or a whole number of axes."""
+    """Check for None, "auto", a share of the variance between 0 and 1, or a whole number of axes."""
     is_count = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
     if not (value is None or is_auto(value) or _is_share(value) or is_count):
         rule = "be 'auto', None, a whole number from 1 up or a share between 0 and 1"
@@ -147,7 +150,7 @@ check_whole = unless(check_dimension)
 
 
 def graph_checks(**own: Check) -> Mapping[str, Check]:
-    """`checks` of what all graph embeddings have, and of a method's own parameters."""
+    """Return the `checks` that all graph embeddings share, and those of a method's own parameters."""
     shared = {"n_components": unless(check_dimension, "auto"), "reg": unless(check_ridge, "auto")}
     return checks(**{"pca": check_pca, **shared, **own})
 
@@ -176,14 +179,14 @@ class GraphEmbedding(Method):
 
     @abstractmethod
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
-        """B and A."""
+        """Return B and A."""
 
     def _space(self, lengths: Lengths, rank: int) -> Space:
-        """The functions among which the coordinates are."""
+        """Return the functions whose combinations are the coordinates."""
         return LinearSpace.of(lengths.metric, lengths.Z, self.pca, rank)
 
     def _solved(self, space: Space, forms: Forms, codes: Ints) -> Any:
-        """The map of the leading directions."""
+        """Return the map of the leading directions."""
         Z = space.scores
         B, A = forms.penalty(Z), forms.intrinsic(Z)
         d, r = self._n_components(len(A)), len(A)
@@ -202,7 +205,7 @@ class GraphEmbedding(Method):
         return space.map(V * row_signs(Z @ V, codes))
 
     def _n_components(self, n_axes: int) -> int:
-        """The dimension d, at most as many as there are."""
+        """Return the dimension d, which is at most the number of directions."""
         available = min(n_axes, self._most_components() or n_axes)
         if is_auto(self.n_components):
             n_classes = len(self.classes_)
@@ -216,18 +219,18 @@ class GraphEmbedding(Method):
         return d
 
     def _most_components(self) -> int | None:
-        """How many coordinates B tells apart; None: as many as there are axes."""
+        """Return how many coordinates B distinguishes. None means as many as there are axes."""
         return None
 
     def _directions(self, B: Floats, A: Floats, d: int) -> tuple[Floats, Floats]:
-        """The d largest λ of B v = λ A v, descending, and directions V with V'AV = I."""
+        """Return the d largest λ of B v = λ A v, descending, and directions V with V'AV = I."""
         # LAPACK's routine for all eigenvectors is faster than the one for many.
         some = (len(A) - d, len(A) - 1) if d < MANY * len(A) else None
         values, V = linalg.eigh(B, A, subset_by_index=some, check_finite=False)
         return np.maximum(values[::-1][:d], 0.0), V[:, ::-1][:, :d]
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
-        """The columns of the map, of directions with v'Av = 1 for samples multiplied by ``unit``.
+        """Return the columns of the map for directions with v'Av = 1 if samples are times ``unit``.
 
         Methods that ignore labels have the constraint v'Bv = 1; classes are told apart best by v'Av = 1.
         """
@@ -244,23 +247,26 @@ class LinearMethod(GraphEmbedding):
 
 
 def graph_form(W: Any) -> Form:
-    """Z ↦ ½ Σ_ij W_ij (z_i − z_j)(z_i − z_j)' = Z'LZ."""
+    """Return the form Z ↦ ½ Σ_ij W_ij (z_i − z_j)(z_i − z_j)' = Z'LZ."""
     L = laplacian(W)
     return lambda Z: symmetric(Z.T @ (L @ Z))
 
 
 def inside_classes(form: Form, codes: Ints) -> Form:
-    """A form that joins samples of one class only: means of classes, unseen by it, cost no digits."""
+    """Return a form that joins samples of one class only.
+
+    Class means, which it ignores, cost no digits.
+    """
     return lambda Z: form(within_classes(Z, codes))
 
 
 def total_form(Z: Floats) -> Floats:
-    """Z'Z."""
+    """Return Z'Z."""
     return symmetric(Z.T @ Z)
 
 
 def between_form(codes: Ints) -> Form:
-    """Z ↦ Z'E(E'E)⁻¹E'Z = Σ_c n_c m_c m_c', of centred Z."""
+    """Return the form Z ↦ Z'E(E'E)⁻¹E'Z = Σ_c n_c m_c m_c' of centered Z."""
 
     def form(Z: Floats) -> Floats:
         means = class_means(Z, codes)
@@ -270,28 +276,28 @@ def between_form(codes: Ints) -> Form:
 
 
 def symmetric(S: Any) -> Floats:
-    """Symmetric to the bit."""
+    """Make a matrix exactly symmetric."""
     return np.asarray((S + S.T) / 2)
 
 
 def dense_rows(X: SamplesLike) -> Floats:
-    """Samples as a dense float64 array: centring leaves no zeros of a sparse one."""
+    """Return samples as a dense float64 array, because centering leaves no zeros of a sparse one."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 def class_means(Z: Floats, codes: Ints) -> Floats:
-    """Means of the rows of every class."""
+    """Return the means of the rows of every class."""
     E = np.eye(int(codes.max()) + 1)[codes]
     return np.asarray((E.T @ Z) / E.sum(axis=0)[:, np.newaxis])
 
 
 def within_classes(Z: Floats, codes: Ints) -> Floats:
-    """Rows less the mean of their class."""
+    """Subtract the mean of its class from each row."""
     return np.asarray(Z - class_means(Z, codes)[codes])
 
 
 def left_out_dimension(Y: Floats, codes: Ints) -> int:
-    """How many leading coordinates to keep for the nearest other sample to tell most labels."""
+    """Return how many leading coordinates let the nearest other sample predict the most labels."""
     n_classes = int(codes.max()) + 1
     tried = {n_classes - 1, *(round(multiple * n_classes) for multiple in MULTIPLES), Y.shape[1]}
     errors = {}
@@ -302,14 +308,14 @@ def left_out_dimension(Y: Floats, codes: Ints) -> int:
 
 
 def of_unit_penalty(V: Floats, values: Floats) -> Floats:
-    """Directions with v'Av = 1 rescaled to v'Bv = 1, those without any to 0."""
+    """Rescale directions from v'Av = 1 to v'Bv = 1, and set those that cannot be rescaled to 0."""
     roots = np.sqrt(values)
     exists = roots > np.finfo(np.float64).eps * roots[0]
     return np.divide(V, roots, out=np.zeros_like(V), where=exists)
 
 
 def ridge_of(A: Floats, Z: Floats, reg: float | None) -> float:
-    """ρ = reg · tr(A)/r; None means 0 where A is positive definite and `RIDGE` where it is singular."""
+    """Return ρ = reg · tr(A)/r. None means 0 if A is positive definite and `RIDGE` if it is singular."""
     mean, total = float(np.trace(A)) / len(A), np.einsum("ij,ij->j", Z, Z)
     if mean <= np.finfo(np.float64).eps * float(total.mean()):
         raise no_intrinsic_scatter()
@@ -326,7 +332,7 @@ def ridge_of(A: Floats, Z: Floats, reg: float | None) -> float:
 
 
 def principal_axes(Z: Floats, keep: Any, within_rank: int) -> tuple[Floats, Floats, Floats]:
-    """Mean, leading principal axes, and coordinates of the rows along these."""
+    """Return the mean, the leading principal axes, and the coordinates of the rows along these."""
     mean = Z.mean(axis=0)
     Z = Z - mean
     if within_rank == 0 or not Z.any():
@@ -338,7 +344,7 @@ def principal_axes(Z: Floats, keep: Any, within_rank: int) -> tuple[Floats, Floa
 
 
 def n_axes(s: Floats, keep: Any, within_rank: int) -> int:
-    """How many principal axes, of lengths ``s``, the parameter `pca` keeps."""
+    """Return how many principal axes, of lengths ``s``, the parameter `pca` keeps."""
     rank, shares = len(s), np.cumsum(s**2) / np.sum(s**2)
 
     def holding(share: float) -> int:
@@ -357,7 +363,7 @@ def n_axes(s: Floats, keep: Any, within_rank: int) -> int:
 
 
 def check_size(metric: Affine) -> None:
-    """Refuse samples whose linear map would have columns whose squares are no numbers."""
+    """Raise an error for samples whose linear map would have columns with infinite squares."""
     unit = float(metric.scale[0])
     if not SMALLEST < unit < LARGEST:
         rule = f"have values between {SMALLEST:.0e} and {LARGEST:.0e} in size for a linear map"
@@ -365,7 +371,7 @@ def check_size(metric: Affine) -> None:
 
 
 def no_intrinsic_scatter() -> ValueError:
-    """The error where no two different samples of a class are joined: any direction would do."""
+    """Return the error for graphs that join no two different samples, because any direction would do."""
     cure = "Some class must have two different samples that are neighbours: add samples, or neighbours."
     got = "classes without any within-class scatter"
     return rule_error("X", "vary within at least one class", got, cure)

@@ -39,7 +39,7 @@ Check = Callable[[str, Any], Any]
 
 
 def unless(check: Check, *words: str) -> Check:
-    """The check, of values that are neither None nor one of these words."""
+    """Return the check of values that are neither None nor one of these words."""
 
     def checked(name: str, value: Any) -> None:
         if value is not None and not (isinstance(value, str) and value in words):
@@ -53,7 +53,7 @@ check_width = partial(check_kernel_width, cure="Leave it None to find it from th
 
 
 def check_length_unit(name: str, value: Any) -> None:
-    """The string "median", or a length in the units of X."""
+    """Check for the string "median", or for a length in the units of X."""
     if isinstance(value, str):
         check_choice(name, value, ("median",))
     else:
@@ -61,12 +61,12 @@ def check_length_unit(name: str, value: Any) -> None:
 
 
 def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to the data."""
+    """Return whether a parameter is determined by the data."""
     return isinstance(value, str) and value == "auto"
 
 
 def check_flag(name: str, value: Any) -> None:
-    """True or False."""
+    """Check for True or False."""
     if not isinstance(value, bool | np.bool_):
         raise rule_error(name, "be True or False", value, "Choose one of them.")
 
@@ -83,7 +83,7 @@ CHECKS: Mapping[str, Check] = {
 
 
 def checks(**own: Check) -> Mapping[str, Check]:
-    """`CHECKS`, with those of a method's own parameters."""
+    """Return `CHECKS` together with those of a method's own parameters."""
     return {**CHECKS, **own}
 
 
@@ -131,31 +131,34 @@ class Method(EmbeddingClassifier):
 
     @abstractmethod
     def _learn(self, X: SamplesLike, codes: Ints) -> Any:
-        """The map, learned."""
+        """Learn the map."""
 
     def _expanded(self: Any, lengths: Lengths, coef: Floats) -> KernelMap:
-        """The sum of kernels of width ``sigma`` at the samples, with these coefficients."""
+        """Return the sum of kernels of width ``sigma`` at the samples, with these coefficients."""
         self.coef_ = coef
         self.length_unit_ = lengths.unit
         self.sigma_ = self.sigma * lengths.unit
         return lengths.kernel_map(self.sigma, coef)
 
     def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> KernelMap:
-        """The same by regression onto an embedding of the samples; ``ridge`` names its parameter."""
+        """Return the kernel sum by regression onto an embedding of the samples.
+
+        ``ridge`` names its parameter.
+        """
         K = Gaussian().at(self.sigma)(lengths.D2)
         return self._expanded(lengths, kernel_ridge(K, Y, getattr(self, ridge), ridge))
 
     def _embedding(self, X: SamplesLike) -> Floats:
-        """The map at the training samples."""
+        """Return the map at the training samples."""
         return np.asarray(self.map_(X))
 
     def _scores(self, embedding: Floats, codes: Ints) -> Scores:
-        """The decision rule: the nearest labelled sample."""
+        """Return the decision rule, the nearest labeled sample."""
         return nearest_scores(self.classes_, embedding[codes >= 0], codes[codes >= 0])
 
 
 def encoded(y: NDArray[Any], unlabeled: Any = None) -> tuple[NDArray[Any], Ints]:
-    """Classes in order, and the code of every sample's class, −1 for the value that marks no label."""
+    """Return the sorted classes and the code of each sample's class, −1 for samples without a label."""
     labeled = np.ones(len(y), dtype=bool)
     if unlabeled is not None:
         words = y.dtype.kind in "OUS" and any(isinstance(label, str) for label in y.tolist())
@@ -196,7 +199,7 @@ class Lengths:
 
     @classmethod
     def of(cls, X: SamplesLike, length_unit: str | float, own: Ints | slice = slice(None)) -> Lengths:
-        """Measure; "median" takes the median distance between the samples ``own``."""
+        """Return the given length, or the median distance between the samples ``own`` for "median"."""
         metric = centred(X)
         Z, scale = metric(X), float(metric.scale[0])
         D2 = squared_distances(Z, Z)
@@ -210,12 +213,15 @@ class Lengths:
         return cls(metric.in_units_of(unit), Z / unit, D2, unit / scale)
 
     def kernel_map(self, sigma: float, coef: Floats) -> KernelMap:
-        """f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), σ in units of length."""
+        """Return f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), with σ in units of length."""
         return KernelMap(self.metric, self.Z, Gaussian().at(float(sigma)), coef)
 
 
 def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:
-    """C = (K + ρI)⁻¹Y, which minimises ‖Y − KC‖² + ρ tr(C'KC); ``name`` is what the user calls ρ."""
+    """Return C = (K + ρI)⁻¹Y, which minimizes ‖Y − KC‖² + ρ tr(C'KC).
+
+    ``name`` is the user's name of ρ.
+    """
     G = K + ridge * np.eye(len(K))
     try:
         return np.asarray(linalg.cho_solve(linalg.cho_factor(G, overwrite_a=True), Y))
@@ -226,12 +232,12 @@ def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:
 
 
 def others(n_samples: int) -> Bools:
-    """Which columns are another sample than the row."""
+    """Return which columns are other samples than the row."""
     return ~np.eye(n_samples, dtype=bool)
 
 
 def nearest_columns(D2: Floats, allowed: Bools, k: int | None) -> Bools:
-    """Directed edges from every row to its k nearest of the allowed columns; all where k is None."""
+    """Return directed edges from every row to its k nearest allowed columns, or to all if k is None."""
     if k is None or k >= allowed.sum(axis=1).max():
         return allowed
     chosen = np.zeros_like(allowed)
@@ -241,20 +247,23 @@ def nearest_columns(D2: Floats, allowed: Bools, k: int | None) -> Bools:
 
 
 def mean_squared_length(D2: Floats, *edges: Bools) -> float:
-    """Mean over directed edges; 1 where they join equal samples only: exp(−0/β) is 1 for every β."""
+    """Return the mean over directed edges, or 1 if all have length 0 and β does not matter."""
     total = sum(float(D2[chosen].sum()) for chosen in edges)
     return total / sum(int(chosen.sum()) for chosen in edges) if total > 0 else 1.0
 
 
 def gaussian_graph(D2: Floats, edges: Bools, beta: float) -> sparse.csr_array:
-    """W_ij = exp(−‖x_i − x_j‖²/β) where there is an edge either way, 0 elsewhere."""
+    """Return W_ij = exp(−‖x_i − x_j‖²/β) if there is an edge in either direction, and 0 elsewhere."""
     return sparse.csr_array(np.where(edges | edges.T, np.exp(D2 / -beta), 0.0))
 
 
 def neighbor_graph(
     D2: Floats, n_neighbors: int | None, beta: float | None, codes: Ints | None = None
 ) -> tuple[sparse.csr_array, float]:
-    """The Gaussian graph of nearest samples, of the same code or any, and β: None is the edges' mean."""
+    """Return the Gaussian graph of nearest samples, of the same code or any, and β.
+
+    None is the edges' mean.
+    """
     allowed = others(len(D2)) if codes is None else others(len(D2)) & (codes[:, np.newaxis] == codes)
     edges = nearest_columns(D2, allowed, n_neighbors)
     width = mean_squared_length(D2, edges) if beta is None else beta
@@ -262,12 +271,12 @@ def neighbor_graph(
 
 
 def graph_rank(W: Any) -> int:
-    """Rank of the Laplacian: samples less connected pieces. No scatter of W has more."""
+    """Return the rank of the Laplacian, a bound of the rank of the scatter: samples less pieces."""
     return int(W.shape[0] - connected_components(sparse.csr_array(W > 0), directed=False)[0])
 
 
 def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
-    """d: from 1 to N; None means n_classes − 1."""
+    """Return d, from 1 to N. None means n_classes − 1."""
     if value is None:
         return n_classes - 1
     cure = f"Leave it None for n_classes - 1 = {n_classes - 1}."

@@ -61,7 +61,7 @@ class Entry:
 
 
 def _estimators() -> dict[str, Any]:
-    """Every method by its name, new and unfitted."""
+    """Return a new, unfitted estimator for every name."""
     from nsse import methods  # at use: the room imports this file
     from nsse.published import NSSE  # at use: it is no part of this room
 
@@ -109,7 +109,7 @@ CITED: dict[str, tuple[str, str, str, str, str]] = {
 
 
 def catalogue() -> dict[str, Entry]:
-    """The methods by name: the columns of the paper's tables in its order, then those that it cites.
+    """Return the methods by name: the columns of the paper's tables, then those that it cites.
 
     Returns
     -------

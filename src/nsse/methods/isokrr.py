@@ -36,7 +36,7 @@ LARGEST_EXPONENT = 300.0
 
 
 def check_overlap(name: str, value: Any) -> None:
-    """A number from 0 to 1."""
+    """Check for a number from 0 to 1."""
     if check_number(name, value, cure="0 keeps classes farthest apart.") > 1:
         cure = "Above 1 samples of different classes would be at negative distances."
         raise rule_error(name, "be a number from 0 to 1", value, cure)
@@ -171,7 +171,7 @@ class IsoKRR(Method):
 
 
 def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: float) -> Floats:
-    """The dissimilarities above from squared distances; symmetric, zero on the diagonal.
+    """Return the dissimilarities above from squared distances, symmetric and zero on the diagonal.
 
     ``beta`` is in the units of ``D2``; None takes the square of the mean distance between samples.
     """
@@ -187,7 +187,7 @@ def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: fl
 
 
 def geodesic_distances(D: Floats, n_neighbors: int | None) -> tuple[Floats, int]:
-    """Shortest paths over the joined neighbour graph of dissimilarities, and its pieces before."""
+    """Return shortest paths over the joined neighbor graph, and its number of pieces."""
     # SciPy reads a zero as no edge; the smallest positive number changes no sum.
     D = np.maximum(D, np.finfo(np.float64).tiny)
     edges = nearest_columns(D, others(len(D)), n_neighbors)
@@ -202,7 +202,7 @@ def geodesic_distances(D: Floats, n_neighbors: int | None) -> tuple[Floats, int]
 
 
 def shortest_links(D: Floats, piece: Ints) -> Bools:
-    """The shortest edge between every two pieces, in both directions."""
+    """Return the shortest edge between every two pieces, in both directions."""
     links = np.zeros(D.shape, dtype=bool)
     members = [np.flatnonzero(piece == number) for number in range(int(piece.max()) + 1)]
     for a, own in enumerate(members):
@@ -213,7 +213,7 @@ def shortest_links(D: Floats, piece: Ints) -> Bools:
 
 
 def classical_scaling(G: Floats) -> tuple[Floats, Floats, float]:
-    """Coordinates V √λ of the positive eigenpairs of B, these λ, descending, and the negative share."""
+    """Return coordinates V √λ of positive eigenpairs of B, these λ, and the negative share."""
     G2 = G**2
     means = G2.mean(axis=0)
     B = -0.5 * (G2 - means - means[:, np.newaxis] + means.mean())

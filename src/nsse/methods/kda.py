@@ -49,7 +49,7 @@ class KernelSpace(Space):
 
     @classmethod
     def of(cls, lengths: Lengths, sigma: float, keep: Any, within_rank: int) -> KernelSpace:
-        """As many axes as the parameter `pca` says."""
+        """Return the axes that the parameter `pca` keeps."""
         if within_rank == 0:
             raise no_intrinsic_scatter()
         K = Gaussian().at(sigma)(lengths.D2.copy())
@@ -62,7 +62,7 @@ class KernelSpace(Space):
         return cls(lengths, sigma, U[:, :r] / roots[:r], U[:, :r] * roots[:r])
 
     def map(self, V: Floats) -> KernelMap:
-        """The functions with these coordinates, up to a constant."""
+        """Return the functions with these coordinates, up to a constant."""
         coef = self.expansion @ V
         return self.lengths.kernel_map(self.sigma, coef - coef.mean(axis=0))
 

@@ -148,7 +148,7 @@ class LDE(LinearMethod):
 def discriminant_edges(
     D2: Floats, codes: Ints, n_within: int | None, n_between: int | None
 ) -> tuple[Bools, Bools]:
-    """Edges from every sample to its nearest of the same class, and to its nearest of others."""
+    """Return edges from every sample to its nearest samples of the same class and of other classes."""
     same = codes[:, np.newaxis] == codes
     within = nearest_columns(D2, same & others(len(D2)), n_within)
     return within, nearest_columns(D2, ~same, n_between)

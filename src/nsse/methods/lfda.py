@@ -180,7 +180,7 @@ class LFDA(LinearMethod):
 
 
 def local_scaling(Z: Floats, codes: Ints, n_neighbors: int) -> list[Floats]:
-    """A between the samples of every class, class by class."""
+    """Return A between the samples of every class, class by class."""
     same_place = 4.0 * SAME_PLACE * float(squared_norms(Z).max())
     affinities = []
     for rows in class_members(codes):
@@ -192,7 +192,7 @@ def local_scaling(Z: Floats, codes: Ints, n_neighbors: int) -> list[Floats]:
 
 
 def squared_scales(D2: Floats, n_neighbors: int, same_place: float) -> Floats:
-    """σ_i² inside one class; squared distances up to ``same_place`` are those of duplicates."""
+    """Return σ_i² inside one class. Squared distances up to ``same_place`` belong to duplicates."""
     k = min(n_neighbors, len(D2) - 1)
     # In order of distance the sample itself stands at place 0, so the k-th other one at place k.
     kth = np.partition(D2, k, axis=1)[:, k]
@@ -201,7 +201,7 @@ def squared_scales(D2: Floats, n_neighbors: int, same_place: float) -> Floats:
 
 
 def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Floats, Floats]:
-    """S_lb and S_lw for affinities A ≤ 1 inside classes."""
+    """Return S_lb and S_lw for affinities A ≤ 1 inside classes."""
     means = class_means(Z, codes)
     near, freed = np.empty_like(Z), np.empty_like(Z)
     # No Laplacian inside classes sees their means: classes far apart cost no digits.
@@ -217,5 +217,5 @@ def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Fl
 
 
 def laplacian_times(W: Floats, Z: Floats) -> Floats:
-    """(D − W) Z of a dense graph."""
+    """Return (D − W) Z of a dense graph."""
     return np.asarray(W.sum(axis=1)[:, np.newaxis] * Z - W @ Z)

@@ -162,6 +162,6 @@ class LPP(LinearMethod):
 
 
 def class_averages(codes: Ints) -> Any:
-    """W_ij = 1/n_c in class c, i = j included, so that all degrees are one."""
+    """Return W_ij = 1/n_c in class c, including i = j, so that all degrees are one."""
     sizes = np.bincount(codes)
     return sparse.csr_array(np.where(codes[:, np.newaxis] == codes, 1.0 / sizes[codes], 0.0))

@@ -167,7 +167,7 @@ class MReg(Method):
 def lap_rls(
     K: Floats, L: Any, targets: Floats, labeled: Bools, gamma_A: float, gamma_I: float
 ) -> tuple[Floats, Floats]:
-    """Coefficients α, and f at the labelled samples, each without its own label.
+    """Return coefficients α, and f at the labeled samples, each without its own label.
 
     ``targets`` has a row for every labelled sample and a column for every function.
     """
@@ -187,7 +187,7 @@ def lap_rls(
 
 
 def normalized_laplacian(W: Any) -> sparse.csr_array:
-    """D^(−1/2) (D − W) D^(−1/2); a sample without neighbours has a row and a column of zeros."""
+    """Return D^(−1/2) (D − W) D^(−1/2). A sample without neighbors has a row and a column of zeros."""
     L = laplacian(W)
     D = L.diagonal()
     scales = np.zeros_like(D)

@@ -61,7 +61,7 @@ class PolynomialMap:
         return int(self.coef.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
-        """The map at the rows of ``X``, dense or sparse, in float64."""
+        """Return the map at the rows of ``X``, dense or sparse, in float64."""
 
         def block(rows: Any) -> Floats:
             Z = self.metric(rows)
@@ -82,7 +82,7 @@ class PolynomialSpace(Space):
     scores: Floats
 
     def map(self, V: Floats) -> PolynomialMap:
-        """The polynomials with these coordinates."""
+        """Return the polynomials with these coordinates."""
         return PolynomialMap(self.metric, self.sizes, self.mean, self.axes.T @ V)
 
 
@@ -199,11 +199,11 @@ class NPPE(GraphEmbedding):
 
 
 def powers(Z: Floats, sizes: Floats) -> Floats:
-    """Z, Z², … elementwise, each divided by its size, side by side."""
+    """Return Z, Z², … elementwise, each divided by its size, side by side."""
     return np.concatenate([Z ** (q + 1) / size for q, size in enumerate(sizes)], axis=1)
 
 
 def power_sizes(Z: Floats, degree: int) -> NDArray[np.float64]:
-    """Root of the summed variances of every power, relative to those of the first; 1 for constants."""
+    """Return the root of the summed variances of every power relative to the first one, or 1."""
     spread = np.array([np.sqrt(np.var(Z**q, axis=0).sum()) for q in range(1, degree + 1)])
     return np.where(spread > 0, spread / spread[0], 1.0)

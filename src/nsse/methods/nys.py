@@ -83,7 +83,7 @@ class NystromMap:
         return int(self.coef.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
-        """The map at the rows of ``X``, dense or sparse, in float64."""
+        """Return the map at the rows of ``X``, dense or sparse, in float64."""
         return in_row_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: SamplesLike) -> Floats:
@@ -218,7 +218,7 @@ class NYS(Method):
         return NystromMap(lengths.metric, lengths.Z, kernel, coef, radii2, k or 0)
 
     def _dimensions(self, n_samples: int) -> list[int]:
-        """The dimension, or those to choose from."""
+        """Return the dimension, or the candidates to choose from."""
         n_classes = len(self.classes_)
         if is_auto(self.n_components) and self.n_neighbors is None:
             return dimensions_tried(n_samples, n_classes)
@@ -226,7 +226,7 @@ class NYS(Method):
         return [check_eigenmap_components(wanted, n_samples, n_classes)]
 
     def _sigmas(self, D2: Floats, kept: Bools) -> list[float]:
-        """The kernel scale, or those to choose from."""
+        """Return the kernel scale, or the candidates to choose from."""
         if self.sigma is None or (is_auto(self.sigma) and self.n_neighbors is not None):
             # Root mean square distance of different samples; 1 where they are duplicates only.
             return [float(np.sqrt(D2[kept].sum() / (kept.sum() - len(D2)))) or 1.0]
@@ -234,18 +234,18 @@ class NYS(Method):
 
 
 def nystrom_eigenmap(K: Floats, d: int) -> tuple[Floats, Floats, Eigenmap]:
-    """Eigenvalues of K̃, descending, its eigenvectors, the trivial one left out, and the eigenmap."""
+    """Return the descending eigenvalues of K̃, its nontrivial eigenvectors, and the eigenmap."""
     eigenmap = normalized_eigenmap(K, d)
     return len(K) * (1.0 - eigenmap.eigenvalues), eigenmap.vectors, eigenmap
 
 
 def existing(values: Floats, n_samples: int) -> int:
-    """How many of the eigenvalues of K̃, descending, are more than rounding."""
+    """Return how many of the descending eigenvalues of K̃ exceed rounding errors."""
     return int(np.sum(values > SMALLEST_EIGENVALUE * n_samples))
 
 
 def nystrom_coefficients(Y: Floats, values: Floats, K: Floats) -> Floats:
-    """Y_ik / (λ_k √E_x K(x_i, x)), with λ of K̃."""
+    """Return Y_ik / (λ_k √E_x K(x_i, x)), with λ of K̃."""
     available = existing(values, len(Y))
     if available < len(values):
         rule = f"not exceed the number of coordinates that the kernel has, {available}"
@@ -255,14 +255,14 @@ def nystrom_coefficients(Y: Floats, values: Floats, K: Floats) -> Floats:
 
 
 def nystrom_values(K: Floats, coef: Floats) -> Floats:
-    """The extension at new points, from the kernel K between them and the training samples."""
+    """Return the extension at new points, from the kernel K between them and the training samples."""
     # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
     means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray((K @ coef) / np.sqrt(means))
 
 
 def squared_radii(D2: Floats, k: int) -> Floats:
-    """Squared distance from every row to the nearest k + 1 columns (to all, where there are fewer).
+    """Return the squared distance from every row to the nearest k + 1 columns, if there are as many.
 
     A sample that is among the columns itself, at distance zero, so reaches its k nearest others.
     """
@@ -271,7 +271,7 @@ def squared_radii(D2: Floats, k: int) -> Floats:
 
 
 def within_reach(D2: Floats, radii2: Floats, k: int) -> Bools:
-    """Whether row and column are neighbours: no further apart than the larger of their radii.
+    """Return whether row and column are no farther apart than the larger of their radii.
 
     ``radii2`` belongs to the columns, those of the rows are found from ``D2``.
     """
@@ -281,7 +281,7 @@ def within_reach(D2: Floats, radii2: Floats, k: int) -> Bools:
 
 
 def dimensions_tried(n_samples: int, n_classes: int) -> list[int]:
-    """From half the number of classes to N − 1, ascending."""
+    """Return the dimensions from half the number of classes to N − 1, ascending."""
     wanted = [n_classes - 1, *(round(multiple * n_classes) for multiple in MULTIPLES), n_samples - 1]
     return sorted({min(max(1, d), n_samples - 1) for d in wanted})
 
@@ -289,7 +289,9 @@ def dimensions_tried(n_samples: int, n_classes: int) -> list[int]:
 def held_out_choice(
     D2: Floats, codes: Ints, sigmas: Sequence[float], dimensions: Sequence[int]
 ) -> tuple[float, int]:
-    """σ and d with the lowest error on held-out samples; of equal ones the smallest d.
+    """Return σ and d with the lowest error on held-out samples.
+
+    If errors are equal, the smallest d is used.
 
     Several dimensions stand for shares of the coordinates: of fewer samples as many fewer are taken.
     """
@@ -310,7 +312,7 @@ def held_out_choice(
 
 
 def folds(D2: Floats, codes: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Samples to embed and samples to hold out, a third of every class in turn.
+    """Return samples to embed and samples to hold out, which are a third of every class in turn.
 
     By their places from the rim to the middle of the samples, so that their order does not matter.
     """

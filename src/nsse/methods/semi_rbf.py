@@ -140,7 +140,7 @@ class SemiRBF(Method):
 
 
 def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> tuple[Floats, Ints]:
-    """Coefficients of the interpolator at all samples, and the classes that it came to.
+    """Return the coefficients of the interpolator at all samples, and the final classes.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> t
 
 
 def nearest_and_margins(F: Floats, Y: Floats, codes: Ints) -> tuple[Ints, Floats]:
-    """The row of ``Y`` nearest to every row of ``F``, and how sure its class is.
+    """Return the row of ``Y`` that is nearest to every row of ``F``, and how certain its class is.
 
     The margin is the difference of the distances to the nearest two classes, over their sum.
     """

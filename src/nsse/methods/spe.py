@@ -86,7 +86,7 @@ class SparseCodingMap:
         return int(self.values.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
-        """The extension at the rows of ``X``, dense or sparse, in float64."""
+        """Return the extension at the rows of ``X``, dense or sparse, in float64."""
         out, excess = np.empty((X.shape[0], self.n_components)), np.zeros(X.shape[0])
         cosines = products(unit_rows(X), self.atoms)
         with one_blas_thread():
@@ -239,7 +239,7 @@ class SPE(Method):
 
 
 def unit_rows(X: SamplesLike) -> Any:
-    """Rows of unit length, in float64."""
+    """Return rows of unit length, in float64."""
     X = X.astype(np.float64)
     largest = abs(X).max(axis=1)
     largest = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
@@ -248,7 +248,7 @@ def unit_rows(X: SamplesLike) -> Any:
 
 
 def lasso_code(cosines: Floats, gram: Floats, alpha: float) -> tuple[Floats, float]:
-    """argmin ½‖x − U'a‖² + α max|Ux| ‖a‖₁ from Ux and UU', and by how much it misses optimality.
+    """Return argmin ½‖x − U'a‖² + α max|Ux| ‖a‖₁ from Ux and UU', and by how much it misses optimality.
 
     At the optimum no atom has a product with the residual above α max|Ux|: the relative excess.
     """
@@ -273,13 +273,13 @@ def lasso_code(cosines: Floats, gram: Floats, alpha: float) -> tuple[Floats, flo
 
 
 def most_similar(cosines: Floats, k: int) -> Ints:
-    """Indices of the k largest magnitudes, ascending."""
+    """Return the indices of the k largest magnitudes, ascending."""
     k = min(k, len(cosines))
     return np.sort(np.argpartition(-np.abs(cosines), k - 1)[:k])
 
 
 def lars(cosines: Floats, gram: Floats, penalty: float) -> Floats:
-    """The code over some atoms."""
+    """Return the code over some atoms."""
     with warnings.catch_warnings():
         # LARS warns when it leaves out an atom that the active ones span already, which does no harm,
         # and when it stops early, which does: the excess tells them apart.
@@ -297,7 +297,7 @@ def lars(cosines: Floats, gram: Floats, penalty: float) -> Floats:
 
 
 def parallel_groups(gram: Floats) -> tuple[Ints, Ints]:
-    """First member of every group of parallel samples, and the group of every sample.
+    """Return the first member of every group of parallel samples, and the group of every sample.
 
     Zero samples have no direction: each is a group, and an atom that is never used.
     """

@@ -175,7 +175,7 @@ class SUPLAP(Method):
 def class_graphs(
     D2: Floats, codes: Ints, within: Neighbors, between: Neighbors, beta: float | None
 ) -> tuple[Floats, Floats]:
-    """W_w and W_b from squared distances and classes.
+    """Return W_w and W_b from squared distances and classes.
 
     ``within`` and ``between`` say which neighbours: "adaptive", a number of nearest ones, or None for
     all. ``beta`` is in the units of ``D2``; None takes the mean squared distance between samples.
@@ -199,7 +199,7 @@ def _joined(D2: Floats, allowed: Bools, neighbors: Neighbors, adaptive: Bools) -
 def supervised_eigenmap(
     W_w: Floats, W_b: Floats, codes: Ints, mu: float, n_components: int
 ) -> tuple[Eigenmap, Floats]:
-    """The smallest eigenpairs of L_w − μ L_b, Eq. (2), and the vectors with their signs set."""
+    """Return the smallest eigenpairs of L_w − μ L_b, Eq. (2), with the signs of the vectors set."""
     W = W_w - mu * W_b
     L = np.diag(W.sum(axis=1)) - W
     eigenmap = smallest_eigenpairs(L, n_components)

@@ -144,7 +144,7 @@ class Learned:
         return self.rows() if callable(self.rows) else self.rows
 
     def distances(self, places: Ints | None = None) -> Floats:
-        """Squared distances of all rows, or of some of them."""
+        """Return squared distances of all rows, or of some of them."""
         if self.gram is not None:
             return distances_from(self.gram if places is None else self.gram[np.ix_(places, places)])
         Z = self.rows if places is None else self.rows[places]
@@ -154,7 +154,9 @@ class Learned:
 
 
 def centred(X: SamplesLike) -> Affine:
-    """Moves rows to their middle and makes them of order one, by a power of two; sparse rows stay put.
+    """Return a map that centers rows and makes them of order one by a power of two.
+
+    Sparse rows stay in place.
 
     The middle is the median of a few rows: a single one that lies far out does not move it.
     """
@@ -179,7 +181,7 @@ def centred(X: SamplesLike) -> Affine:
 
 
 def dense_rows(X: SamplesLike) -> Floats:
-    """A dense float64 array of dense or sparse rows."""
+    """Return dense or sparse rows as a dense float64 array."""
     if is_sparse(X):
         if X.shape[0] * X.shape[1] > LARGEST:
             raise too_large(*X.shape)
@@ -188,7 +190,7 @@ def dense_rows(X: SamplesLike) -> Floats:
 
 
 def too_large(n_rows: int, n_columns: int) -> ValueError:
-    """The error of a matrix that no metric should need."""
+    """Return the error for a matrix of a metric that is not valid."""
     sizes = [f"{8 * n_values / 1024**3:.1f} GiB" for n_values in (LARGEST, n_rows * n_columns)]
     cure = "Pass metric=None, or reduce the features first (TruncatedSVD)."
     rule = f"have matrices of at most {sizes[0]} in a learned metric"

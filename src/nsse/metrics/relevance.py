@@ -26,7 +26,7 @@ CONSTANT, CONSTANT_SPREAD = 1e-14, 1e-8
 
 
 def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float, spreads: bool) -> Floats:
-    """What every feature is multiplied by, of rows of order one; 1 each where nothing can be said."""
+    """Return the factor of every feature for rows of order one, or 1 if it is undetermined."""
     n_classes, N = int(codes.max()) + 1, float(weight.sum())
     if relevance == 0.0 or n_classes < 2 or n_classes >= N:
         return np.ones(X.shape[1])
@@ -52,7 +52,7 @@ def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float, sp
 
 
 def _between_share(sums: Floats, variance: Floats, sizes: Floats, least: Floats) -> Floats:
-    """r of every column from its sums over classes, its mean being zero; 0 where it does not vary."""
+    """Return r of every centered column from its sums over classes, or 0 if it is constant."""
     N, n_classes = float(sizes.sum()), len(sizes)
     between = (np.square(sums) / sizes).sum(axis=0)
     varies = variance > least

@@ -96,7 +96,7 @@ class ClassRoots:
 
     @classmethod
     def of(cls, W: sparse.csr_array, codes: Ints) -> ClassRoots:
-        """Of the weights W of the edges, a csr_array."""
+        """Build the scatter from the weights W of the edges, a csr_array."""
         blocks, groups = [], members_by_size(codes)
         place, first = np.empty((2, len(codes)), dtype=np.intp)
         ends = np.cumsum([0] + [own.size * own.shape[1] for own in groups])
@@ -115,7 +115,7 @@ class ClassRoots:
         return cls(blocks)
 
     def times(self, A: Floats) -> Floats:
-        """F'A."""
+        """Return F'A."""
         parts = []
         for members, F in self.blocks:
             own = A[members]
@@ -124,7 +124,7 @@ class ClassRoots:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def combined(self, B: Floats, n_rows: int) -> Floats:
-        """FB, of shape (n_rows, B.shape[1])."""
+        """Return FB, of shape (n_rows, B.shape[1])."""
         found, start = np.zeros((n_rows, B.shape[1])), 0
         for members, F in self.blocks:
             stop = start + members.size - len(members)
@@ -154,7 +154,7 @@ def scatter_edges(
 
 
 def scatter_matrix(W: sparse.csr_array, Z: Floats) -> Floats:
-    """S_w = Z'LZ, the blocks of its lower half."""
+    """Return S_w = Z'LZ as the blocks of its lower half."""
     n, LZ = Z.shape[1], np.asarray(W.sum(axis=1)).reshape(-1, 1) * Z - W @ Z
     S = np.zeros((n, n))
     for start in range(0, n, PANEL):
@@ -166,7 +166,7 @@ def scatter_matrix(W: sparse.csr_array, Z: Floats) -> Floats:
 def along_scatter(
     Z: Floats, X: Floats, G: Floats, H: Floats, codes: Ints, weight: Floats, n_neighbors: int | None
 ) -> tuple[Floats, Floats, Floats, float]:
-    """Eigenvalues of S_w of the rows Z, Z and other rows X along its eigenvectors, and tr(S_w)/n.
+    """Return eigenvalues of S_w of Z, the rows Z and X along its eigenvectors, and tr(S_w)/n.
 
     G = ZZ' and H = XZ'. For every ρ, ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)².
     """

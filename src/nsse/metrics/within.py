@@ -405,7 +405,10 @@ def contracted(
 def behind_low_rank(
     plain: Learned, scatter: Scatter, G: Floats, F: ClassRoots, P: Floats, S: Floats, symmetric: bool
 ) -> Learned:
-    """Distances behind A from BB' + ρI = MM', A itself later; G = ZZ', P = BZ', S = BB'."""
+    """Compute distances behind A from BB' + ρI = MM' with G = ZZ', P = BZ', S = BB'.
+
+    A is computed later.
+    """
     Z, rho = plain.rows, scatter.floor
     if symmetric:
         values, V = np.linalg.eigh((S + S.T) / 2)
@@ -495,7 +498,10 @@ class SharedScatter:
 
 
 def rows_solved(M: Floats, B: Floats) -> Floats:
-    """(M⁻¹ B)' = B' M⁻ᵀ, for a lower triangular M: our rows are columns to BLAS. B is overwritten."""
+    """Return (M⁻¹ B)' = B' M⁻ᵀ for a lower triangular M.
+
+    Our rows are columns for BLAS. B is overwritten.
+    """
     return np.asarray(
         linalg.blas.dtrsm(1.0, M, B.T, side=True, lower=True, trans_a=True, overwrite_b=True)
     )

@@ -119,7 +119,7 @@ class Search:
         return min(self.seen, key=lambda point: point.excess)
 
     def run(self) -> Found:
-        """Scan, then divide cells until none can contain less."""
+        """Scan, and then divide cells until none can contain less."""
         self._scan()
         return self._refined()
 
