@@ -21,7 +21,6 @@ OLDER = {
     "certificates/theorem.py": 1,
     "io/checks.py": 1,
     "io/onnx.py": 2,
-    "plot.py": 3,
     "report/explorer/charts.py": 1,
     "report/explorer/pictures.py": 2,
     "report/explorer/profiles.py": 1,

@@ -38,6 +38,10 @@ def class_colors(n_classes: int) -> list[str]:
     return [_mix(hue, INK, turn / rounds) for turn in range(rounds) for hue in HUES][:n_classes]
 
 
+# The hues of charts without classes.
+BLUE, ORANGE, RED = HUES[:3]
+
+
 def ink_on(color: str) -> str:
     """Return the text color, dark or white, that has more contrast with ``color``."""
     return INK if _contrast(color, INK) >= _contrast(color, PAPER) else PAPER
