@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from reproduction.maps import benchmark as maps
 from reproduction.paper import steps
 from reproduction.study import study
 
@@ -60,6 +61,7 @@ def _check(options: Namespace) -> list[str]:
 IN_A_RUN = ("--datasets", "--sizes", "--repeats", "--jobs", "--methods", "--quick")
 IN_A_CHECK = ("--datasets", "--methods", "--rows", "--quick")
 IN_A_STUDY = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page-only")
+IN_A_BENCHMARK = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page")
 # Command -> what it does, how, and its options.
 COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]]] = {
     "tables": ("Tables 1 to 6: our errors beside the printed ones", _paper, IN_A_RUN),
@@ -70,6 +72,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]
     "check": ("tables and the study against their rows; random rows again", _check, IN_A_CHECK),
     "study": ("our estimators beside what people use", study.run, ("--quick", *IN_A_STUDY)),
     "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
+    "maps": ("supervised maps on samples that they were not fitted to", maps.run, IN_A_BENCHMARK),
     "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -82,6 +85,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--splits": {"type": int, "help": "random splits"},
     "--rows": {"type": int, "default": 1, "help": "of every data set and kind"},
     "--jobs": {"type": int, "default": 1, "help": "worker processes"},
+    "--page": {"action": "store_true", "help": "write the page of the stored rows"},
     "--page-only": {"action": "store_true", "help": "compute nothing"},
     "--quick": {"action": "store_true", "help": "a taste of it that needs no data"},
 }

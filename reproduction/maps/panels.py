@@ -1,0 +1,94 @@
+"""The figure of small multiples: positions of unseen samples by three maps, drawn by one rule.
+
+Every panel shows the first two coordinates of the same test samples. They are moved to the middle and
+divided by one number, so that the farthest of 98 % of the samples is at the border. Colors are classes,
+and the title states the share of test samples that five neighbors in the training positions label right.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from threadpoolctl import threadpool_limits
+
+from nsse._support.types import Floats
+from nsse.palette import class_colors
+from reproduction.maps import measures, sets
+from reproduction.maps.methods import METHODS
+from reproduction.rows import write_text
+from reproduction.study.study import standardised
+
+# One data set of every kind, and one table with many classes.
+SHOWN = ("segmentation", "treeData", "embedded_flowers", "digits", "yale")
+MAPS = ("supervised UMAP", "LDA", "SmoothEmbeddingCV")
+MOST_SHOWN, SIZE, WITHIN = 200, 20, 0.98
+
+
+def positions(names: Sequence[str] = SHOWN, maps: Sequence[str] = MAPS) -> pd.DataFrame:
+    """Return positions of test samples of the first split, one line for each sample and map."""
+    frames = []
+    for name in names:
+        X, y = sets.samples(name)
+        train, test = sets.draw(y, SIZE, 0)
+        own, new = standardised(X[train], X[test])
+        for map_name in maps:
+            with threadpool_limits(1), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                one = METHODS[map_name](own, y[train], 2)[0]
+                F = one.place(new)
+            right = measures.accuracy(one.train, y[train], F, y[test])
+            part = pd.DataFrame(in_square(F)[:MOST_SHOWN], columns=["x", "y"]).round(3)
+            frames.append(
+                part.assign(
+                    dataset=name, map=map_name, label=y[test][:MOST_SHOWN], accuracy=round(right, 4)
+                )
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+def in_square(F: Floats) -> Floats:
+    """Return the first two coordinates, centered, with 98 % of them within ± 1.
+
+    A map of one coordinate has 0 as its second.
+    """
+    F = np.pad(F, ((0, 0), (0, max(0, 2 - F.shape[1]))))[:, :2]
+    F = F - np.median(F, axis=0)
+    reach = np.quantile(np.abs(F).max(axis=1), WITHIN)
+    return np.asarray(F / (reach if reach > 0 else 1.0))
+
+
+def stored_positions(path: Path) -> pd.DataFrame:
+    """Return the positions in a file, which is written if it is missing."""
+    if not path.exists():
+        write_text(path, positions().to_csv(index=False, lineterminator="\n"))
+    return pd.read_csv(path)
+
+
+def figure_of(frame: pd.DataFrame) -> Figure:
+    """Return the figure: a row for every map, a column for every data set."""
+    names, maps = list(frame["dataset"].unique()), list(frame["map"].unique())
+    size = 2.3 * len(names) + 0.3, 2.45 * len(maps) + 0.3
+    figure = Figure(size, facecolor="white", layout="constrained")
+    panels = figure.subplots(len(maps), len(names), squeeze=False)
+    for row, map_name in enumerate(maps):
+        for column, name in enumerate(names):
+            part = frame[(frame["dataset"] == name) & (frame["map"] == map_name)]
+            _draw(panels[row, column], part, name if row == 0 else "", map_name if column == 0 else "")
+    return figure
+
+
+def _draw(axes: Any, part: pd.DataFrame, title: str, side: str) -> None:
+    codes = np.unique(part["label"], return_inverse=True)[1]
+    colors = np.asarray(class_colors(int(codes.max()) + 1), dtype=object)[codes]
+    axes.scatter(part["x"], part["y"], s=9, c=list(colors), linewidths=0)
+    limits = (-1.12, 1.12)
+    axes.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal")
+    shown = f"{100 * part['accuracy'].iloc[0]:.0f} % right"
+    axes.set_title(f"{title}\n{shown}" if title else shown, fontsize=9)
+    axes.set_ylabel(side, fontsize=10)

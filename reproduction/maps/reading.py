@@ -1,0 +1,139 @@
+"""The rows of the benchmark of maps as a data frame, and mean ranks over data sets.
+
+An experiment is a data set with a training size and a number of coordinates. Its value of a measure is
+the mean over splits. Methods are ranked within an experiment. Ranks are averaged over the experiments of
+a data set first and over data sets then, because experiments of one data set are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from reproduction.maps.methods import LEFT_OUT, REFERENCES
+from reproduction.rows import Row
+from reproduction.study.ranks import critical_difference
+
+EXPERIMENT = ["dataset", "size", "dimension"]
+FLAT, FULL = "2", "classes − 1"
+# A map that moves a sample by less depends on rounding alone.
+ROUNDING = 1e-6
+# Share of the experiments that a method must be in to be ranked.
+LEAST_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure, its meaning in a few words, and whether a larger value is better."""
+
+    name: str
+    meaning: str
+    is_larger_better: bool
+    # Fitted and left-out positions of training samples give the same value.
+    is_of_test: bool = False
+
+
+MEASURES = (
+    Measure("accuracy", "share of test samples with the right label", True),
+    Measure("gap", "accuracy on training minus test positions, as an absolute value", False),
+    Measure("null", "accuracy above chance on training positions with random labels", False),
+    Measure("null silhouette", "silhouette of training positions with random labels", False),
+    Measure("trustworthiness", "neighbors in the map are neighbors in the data", True, True),
+    Measure("continuity", "neighbors in the data are neighbors in the map", True, True),
+    Measure("structure", "features that matter for the classes matter for the map", True, True),
+    Measure("alone", "how far a sample moves if it is placed alone", False, True),
+    Measure("refit", "Procrustes distance of fits to bootstrap samples", False, True),
+    Measure("fit seconds", "time of a fit", False, True),
+    Measure("place seconds", "time to place one sample", False, True),
+    Measure("bytes", "size of the pickled model", False, True),
+)
+
+
+def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return one line for every map of every row."""
+    lines = []
+    for row in rows:
+        task, details = row.task, row.details
+        classes, chance = details["classes"], details["largest class"] / details["train"]
+        for name, found in details["maps"].items():
+            line = {"dataset": task.dataset, "size": task.n_train, "split": task.seed, "map": name}
+            line |= {key: value for key, value in found.items()}
+            if task.d is not None:
+                line |= {"fit seconds": row.fit_seconds, "place seconds": row.predict_seconds}
+                line["bytes"] = details["bytes"]
+            if "null" in line:
+                line["null"] = max(line["null"] - chance, 0.0)
+            if "gap" in line:
+                line["signed gap"], line["gap"] = line["gap"], abs(line["gap"])
+            if "alone" in line:
+                line["alone"] = line["alone"] if line["alone"] > ROUNDING else 0.0
+            lines += [line | {"dimension": dimension} for dimension in _dimensions(task.d, classes)]
+    return pd.DataFrame(lines)
+
+
+def _dimensions(d: int | None, classes: int) -> list[str]:
+    """Return the groups of experiments that a row counts in. Both, for a classifier without a map."""
+    found = [FLAT] * (d in (None, 2)) + [FULL] * (d in (None, classes - 1))
+    return found
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Mean ranks and mean values of maps by one measure, the best first."""
+
+    ranks: pd.Series
+    values: pd.Series
+    n_sets: int
+    n_experiments: int
+
+    @property
+    def difference(self) -> float:
+        """The smallest difference of two mean ranks that Nemenyi's test calls significant."""
+        return critical_difference(len(self.ranks), self.n_sets) if len(self.ranks) > 1 else 0.0
+
+
+def ranking(frame: pd.DataFrame, measure: Measure, leave_out: Sequence[str] = ()) -> Ranking:
+    """Return the ranks of maps by a measure, on the experiments that all of them have.
+
+    Maps with fewer than half of the experiments are not ranked. If fitted and left-out positions give
+    the same value, the map counts once.
+    """
+    own = frame.dropna(subset=[measure.name]) if measure.name in frame else frame.iloc[:0]
+    own = own[~own["map"].isin(leave_out)]
+    if measure.is_of_test:
+        own = own[~own["map"].str.endswith(LEFT_OUT)]
+    if own.empty:
+        return Ranking(pd.Series(dtype=float), pd.Series(dtype=float), 0, 0)
+    table = own.pivot_table(index=EXPERIMENT, columns="map", values=measure.name, aggfunc="mean")
+    table = table.loc[:, table.notna().mean() >= LEAST_SHARE].dropna()
+    ranks = table.rank(axis=1, ascending=not measure.is_larger_better)
+    by_set = ranks.groupby(level="dataset").mean()
+    order = by_set.mean().sort_values(kind="stable")
+    values = table.groupby(level="dataset").mean().mean()[order.index]
+    return Ranking(order, values, len(by_set), len(table))
+
+
+def rankings(frame: pd.DataFrame, dimension: str) -> dict[str, Ranking]:
+    """Return the ranking of every measure in a dimension. Classifiers of all features are not ranked."""
+    part = frame[frame["dimension"] == dimension]
+    return {measure.name: ranking(part, measure, tuple(REFERENCES)) for measure in MEASURES}
+
+
+def reference_accuracies(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+    """Return mean accuracies on the experiments that all of these maps and classifiers have."""
+    part = frame[(frame["dimension"] == FLAT) & frame["map"].isin(names)]
+    table = part.pivot_table(index=EXPERIMENT, columns="map", values="accuracy", aggfunc="mean").dropna()
+    return table.groupby(level="dataset").mean().mean().reindex(names).dropna()
+
+
+def n_rows(frame: pd.DataFrame) -> dict[str, int]:
+    """Return the numbers of data sets, experiments and splits."""
+    experiments = frame[EXPERIMENT].drop_duplicates()
+    return {
+        "sets": int(frame["dataset"].nunique()),
+        "experiments": len(experiments),
+        "splits": int(np.max(frame["split"])) + 1,
+    }
