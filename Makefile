@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_numbers.py test_pages.py test_prose.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check coverage test-oldest bench study certificates reproduce docs dist check-dist clean
+.PHONY: help demo test quick lint lint-report types check coverage test-oldest bench study maps certificates reproduce docs dist check-dist clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -91,6 +91,15 @@ study: $(VENV)/.test ## NSSE beside what people use on many sets: docs/when_to_u
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,umap]'
 	$(RUN)/python -m reproduction study
 	$(RUN)/python -m reproduction imbalanced
+
+# PCovC is in skmatter, which asks for an older scikit-learn but runs with the newest.
+maps: $(VENV)/.test ## Supervised maps on new samples, and certified accuracy: docs/research (needs NSSE_DATA).
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,evidence]'
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps skmatter==0.4.1
+	$(RUN)/python -m reproduction maps
+	$(RUN)/python -m reproduction maps --page
+	$(RUN)/python -m reproduction certified
+	$(RUN)/python -m reproduction certified --page
 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
 	$(RUN)/python -m reproduction all

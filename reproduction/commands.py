@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from reproduction.certified import benchmark as certified
 from reproduction.maps import benchmark as maps
 from reproduction.paper import steps
 from reproduction.study import study
@@ -73,6 +74,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]
     "study": ("our estimators beside what people use", study.run, ("--quick", *IN_A_STUDY)),
     "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
     "maps": ("supervised maps on samples that they were not fitted to", maps.run, IN_A_BENCHMARK),
+    "certified": ("certified accuracy with few labels", certified.run, IN_A_BENCHMARK),
     "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
