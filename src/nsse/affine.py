@@ -1,4 +1,4 @@
-"""Affine maps of samples: metrics, the steps of a pipeline and linear methods.
+"""Represent affine maps of samples: metrics, the steps of a pipeline and linear methods.
 
     x ↦ ((x − shift) · scale) T + offset
 
@@ -40,20 +40,20 @@ EPS = float(np.finfo(np.float64).eps)
 LARGEST_SCALE = 1e300
 # Between these sizes, squares and sums of many squares are ordinary numbers.
 SAFE = 2.0**-400, 2.0**400
-# From so many on the triangular product of BLAS is the faster one; in blocks of so many, which products
-# by NumPy follow, the threads of SciPy's BLAS and of NumPy's would wait for each other.
+# From this size on, the triangular product of BLAS is faster. In blocks of this size that are followed
+# by NumPy's products, the threads of SciPy's BLAS and of NumPy's would wait for each other.
 MANY_ROWS, BLOCK_ROWS = 32, 2048
 # Up to this many features, the norm of I − down up is computed from the dense matrix.
 FEW_FEATURES = 512
 # A preimage is a weighted sum of the columns of a sparse matrix. Weights below this share of its largest
 # one are rounding, and they would make the preimage dense.
 LEAST_WEIGHT = 1e-9
-# Preimages that are computed at a time: a block of them is dense until its small weights are removed.
+# Number of preimages in a block. It is dense until its small weights are removed.
 PREIMAGES = 64
 
 
 class Later:
-    """A field that may be given as a function: the function is called when the field is first read."""
+    """A field that may be given as a function, which is called when the field is first read."""
 
     def __init__(self, name: str) -> None:
         self.key = f"_{name}"
@@ -71,8 +71,8 @@ class Later:
 def formed_later(*names: str) -> Callable[[type[Kind]], type[Kind]]:
     """Decorate a class so that these fields may be given as functions.
 
-    A fit needs the distances of its own rows alone. What new samples are multiplied by takes as long,
-    and waits for them.
+    A fit only needs the distances of its own rows. The matrix for new samples takes as long to compute,
+    and is computed when it is first used.
     """
 
     def decorated(kind: type[Kind]) -> type[Kind]:
@@ -147,12 +147,12 @@ class Affine:
 
     @property
     def _is_diagonal(self) -> bool:
-        """Whether T is the identity; nothing is formed to find out."""
+        """Whether T is the identity. No matrix is computed for this."""
         return vars(self)["_matrix"] is None and vars(self)["_down"] is None
 
     @cached_property
     def norm(self) -> float:
-        """The spectral norm of diag(scale) T, rounded up: the map stretches no distance by more.
+        """The spectral norm of diag(scale) T, rounded up. The map stretches no distance by more.
 
         For I − down up of many features, it is the product of the norms of the two factors.
         """
@@ -185,7 +185,7 @@ class Affine:
         offset = self(first.offset[np.newaxis])[0]
         if first._is_diagonal:  # nothing of size n × n is formed
             return replace(self, shift=first.shift, scale=first.scale * self.scale, offset=offset)
-        if first.tail is not None:  # what is sparse stays so
+        if first.tail is not None:  # sparse factors stay sparse
             tail = self._linear(first.tail * self.scale)
             return replace(first, offset=offset, tail=tail)
         if first.down is not None and first.up is not None:
@@ -198,8 +198,9 @@ class Affine:
     def inverse(self, Y: Matrix) -> Any:
         """Return rows that are mapped to ``Y``, or as close to it as possible.
 
-        Of several such rows, the one whose scaled difference to the shift is shortest is returned: it
-        lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse.
+        If there are several such rows, the one with the shortest scaled difference to the shift is
+        returned, which lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is
+        sparse.
         """
         if is_sparse(Y):
             if self.keeps_sparse:
@@ -248,7 +249,7 @@ class Affine:
 
     def multiplied(self, factor: float) -> Affine:
         """Return the map whose results are multiplied by a positive number."""
-        changed = copy(self)  # what is formed later stays so
+        changed = copy(self)  # factors that are computed later stay so
         vars(changed).update(scale=self.scale * factor, offset=self.offset * factor)
         vars(changed).pop("norm", None)
         return changed
@@ -258,7 +259,7 @@ class Affine:
 
         Unlike `after`, it subtracts a shift first, so that projections onto a hull keep their origin.
         """
-        changed = copy(self)  # what is formed later stays so
+        changed = copy(self)  # factors that are computed later stay so
         vars(changed).update(shift=self.shift / scales, scale=self.scale * scales)
         vars(changed).pop("norm", None)
         return changed
@@ -273,7 +274,7 @@ class Affine:
 
     @cached_property
     def _triangle(self) -> Floats | None:
-        """T as BLAS takes it, where it is upper triangular: half of every product is saved."""
+        """T in the order of BLAS if it is upper triangular, which saves half of every product."""
         T: Any = None if self.tail is not None or is_sparse(self.matrix) else self.matrix
         is_upper = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         return np.asfortranarray(T) if is_upper else None
@@ -357,7 +358,8 @@ class Affine:
         """Return the norm of diag(scale) · matrix · tail.
 
         The factors are divided by their largest values, because squares of small or large numbers
-        underflow or overflow. They may cancel in the product: its rounding is as large as they are.
+        underflow or overflow. The factors may cancel in the product, whose rounding error is as large as
+        they are.
         """
         diagonal: Any = sparse.diags_array(self.scale)
         left = diagonal @ matrix
@@ -409,7 +411,7 @@ def spectral_norm(matrix: Floats) -> float:
     if largest == 0.0 or not math.isfinite(largest):
         return 0.0 if largest == 0.0 else math.inf
     exponent = math.frexp(largest)[1]
-    M = np.ldexp(matrix, -exponent)  # exact: squares neither overflow nor vanish
+    M = np.ldexp(matrix, -exponent)  # exact, because squares neither overflow nor vanish
     squares = M.T @ M if M.shape[1] <= M.shape[0] else M @ M.T
     return float(np.ldexp(root_of_largest(squares, max(M.shape)), exponent))
 

@@ -315,7 +315,7 @@ class Images(NamedAugmentation):
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """An augmented image whose pixels are pixels of the image: pixel i is the pixel ``source[i]``."""
+    """Build augmented images from pixels of the image. Pixel i is the pixel ``source[i]``."""
 
     source: Ints
 

@@ -1,8 +1,8 @@
-"""What every estimator of ours does once it has a map and scores: transform, predict, plot, certify.
+"""Give every estimator with a map and scores its methods: transform, predict, plot, certify.
 
 A subclass sets in ``fit``: ``classes_``, ``embedding_`` (f at the training samples), ``map_`` (a map of
-`nsse.maps`, or any function of rows) and ``scores_`` (a `nsse.scores.Scores`). Coordinates come with
-an arbitrary sign; those of our estimators never do: `signs_of` is the one rule.
+`nsse.maps`, or any function of rows) and ``scores_`` (a `nsse.scores.Scores`). The signs of coordinates
+are arbitrary, so all estimators use the rule of `signs_of`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from nsse.figures import Plot
 
 FLOATS = [np.float64, np.float32]
-# Class means within this share of the largest count as large: two equal ones of opposite sign, as those
-# of two balanced classes, must not let rounding decide.
+# Class means within this share of the largest count as large. Rounding must not decide between two equal
+# ones of opposite sign, which two balanced classes have.
 LARGE = 0.9
 # Class means below this share of the largest entry vanish.
 VANISHING = 1e-3
@@ -55,7 +55,8 @@ class EmbeddingClassifier(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            f(x) of every row, in the floating-point type of ``X``; of a Dask array a lazy one.
+            f(x) of every row, in the floating-point type of ``X``. For a Dask array, the result is a
+            lazy one.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -90,7 +91,7 @@ class EmbeddingClassifier(
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            In the order of `classes_`; of two classes the second's score less the first's.
+            Scores in the order of `classes_`. For two classes, the score of the second less the first.
         """
         check_is_fitted(self)
         return self._decided("decision", X)
@@ -140,9 +141,9 @@ class EmbeddingClassifier(
         Returns
         -------
         ndarray of shape (n_samples,)
-            Radii in the units of ``X``: proven, not estimated. See `nsse.certificates`.
+            Radii in the units of ``X``. They are proven, not estimated. See `nsse.certificates`.
         """
-        from nsse.certificates import certified_radius  # at use: a fit does not wait for it
+        from nsse.certificates import certified_radius  # imported at use, because a fit does not need it
 
         return certified_radius(self, X)
 
@@ -186,7 +187,7 @@ class EmbeddingClassifier(
         return explain(self, X, target)
 
     def plot(self, X: SamplesLike = None, y: LabelsLike = None, *, ax: Any = None) -> Plot:
-        """Draw the class map: samples placed by their class probabilities, with mistakes circled.
+        """Draw the class map, which places samples by their class probabilities and circles mistakes.
 
         Parameters
         ----------
@@ -241,7 +242,8 @@ class EmbeddingClassifier(
             from nsse.devices import asked
 
             return asked(self, what, X)
-        # What scikit-learn would find nothing wrong with: its checks take as long as one row's scores.
+        # Skips the checks of scikit-learn if they would pass, because they take as long as one row's
+        # scores.
         plain = type(X) is np.ndarray and X.dtype == np.float64 and X.shape[1:] == (self.n_features_in_,)
         if hasattr(self, "feature_names_in_") or not (plain and len(X) and np.isfinite(X).all()):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
@@ -271,8 +273,8 @@ def signs_of(class_means: Floats) -> Floats:
 def row_signs(Y: Floats, codes: Ints) -> Floats:
     """Return +1 or −1 for every column of coordinates of rows, by `signs_of` their class means.
 
-    Where all class means vanish, the sum of the largest entries is positive. The order of rows is
-    ignored.
+    If all class means vanish, the sum of the largest entries is positive. The order of rows has no
+    influence.
     """
     sizes = np.bincount(codes)
     sums = np.zeros((len(sizes), Y.shape[1]))

@@ -1,7 +1,7 @@
-"""Which centres the map has: the rows, or fewer.
+"""Choose the centers of the map: all rows, or fewer.
 
-Selectors draw rows by their labels, so that the same seed gives the same centres wherever the rows lie,
-and read those rows only. All give centres in the units of the samples.
+Selectors draw rows by their labels and read only these rows, so that the same seed gives the same
+centers for every source of the rows. All return centers in the units of the samples.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["CenterSelector", "CentersPerClass", "KMeansCenters", "RandomCenters"
 
 Centers = NDArray[Any] | sparse.csr_array
 
-# "auto": all rows up to so many, then so many k-means centres.
+# "auto": all rows up to this number, and this number of k-means centers for more.
 EXACT_UP_TO, FEWER = 5000, 3000
-# Rows per cluster that k-means looks at: all of many rows would take longer than the fit.
+# Rows per cluster that k-means reads. All of many rows would take longer than the fit.
 ROWS_PER_CLUSTER = 20
 # Rows whose median is the middle, and by how many times their spread a mean may differ from it.
 MIDDLE_ROWS, FAR = 15, 100.0
-# Steps of Lloyd's algorithm: the first ones do nearly all of the work.
+# Steps of Lloyd's algorithm. The first ones do nearly all of the work.
 STEPS = 4
 
 
@@ -110,7 +110,7 @@ class KMeansCenters(CenterSelector):
     Parameters
     ----------
     n_centers : int
-        How many; no fewer than there are rows means the rows themselves.
+        Number of centers. If there are not more rows than this, all rows are centers.
 
     See Also
     --------
@@ -167,7 +167,7 @@ class CentersPerClass(CenterSelector):
     Parameters
     ----------
     n_centers : int
-        How many; no fewer than there are rows means the rows themselves.
+        Number of centers. If there are not more rows than this, all rows are centers.
 
     See Also
     --------
@@ -207,7 +207,7 @@ class RandomCenters(CenterSelector):
     Parameters
     ----------
     n_centers : int
-        How many; no fewer than there are rows means the rows themselves.
+        Number of centers. If there are not more rows than this, all rows are centers.
 
     See Also
     --------
@@ -238,7 +238,7 @@ class RandomCenters(CenterSelector):
 
 @dataclass(frozen=True)
 class Given(CenterSelector):
-    """Centres that the user chose: rows, or indices of samples."""
+    """Use the centers that the user chose, as rows or as indices of samples."""
 
     values: Any
 
@@ -305,7 +305,7 @@ def check_centers(centers: Any) -> None:
 
 
 def center_rows(found: Any, n_features: int, rule: str) -> Any:
-    """Return centers as checked rows; the rule is that of the user or of a selector."""
+    """Return centers as checked rows. The errors name the user's parameter or the selector."""
     cure = "Give centers in the units of X, one per row."
     rule = f"{rule} rows of {n_features} finite numbers"
     try:
@@ -318,7 +318,7 @@ def center_rows(found: Any, n_features: int, rule: str) -> Any:
 
 
 def described(value: Any) -> Any:
-    """Return what an error message says of rows: their shape and type, or the value itself."""
+    """Return the description of rows for an error message: their shape and type, or the value itself."""
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):
         return value
     words = f"{type(value).__name__} of shape {tuple(value.shape)} and type {value.dtype}"
@@ -333,7 +333,7 @@ def equal_shares(counts: Ints, total: int) -> Ints:
     The numbers are equal if possible, and ``total`` in all.
     """
     shares, left = np.zeros_like(counts), total
-    # The smallest class first: what it cannot give, the larger ones do.
+    # Starts with the smallest class, so that larger classes can replace what it lacks.
     for place, c in enumerate(order := np.argsort(counts, kind="stable")):
         shares[c] = min(counts[c], left // (len(order) - place))
         left -= shares[c]
@@ -343,7 +343,7 @@ def equal_shares(counts: Ints, total: int) -> Ints:
 def cluster_means(X: Floats, first: Ints) -> Floats:
     """Take a few steps of Lloyd's algorithm from some of the rows. The center of an empty cluster stays.
 
-    In the precision of the rows: it only says which of them lie together.
+    Computes in the precision of the rows, because it only finds which of them lie together.
     """
     shift = middle(X)
     Z = X - shift

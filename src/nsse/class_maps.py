@@ -1,4 +1,4 @@
-"""A map of class probabilities in the plane: each class has a corner of a polygon.
+"""Draw class probabilities in the plane, with a corner of a polygon for each class.
 
     place(x) = Σ_c q_c(x) corner_c,    q_c ∝ p_c^γ,    γ = 0.6 max(1, M/10)
 
@@ -34,12 +34,12 @@ from nsse.scores import fitted_temperature, left_out_nearest
 FEW_CLASSES, SOFTENED = 10, 0.6
 # With more classes, labels on the circle cannot be read.
 MOST_LABELS = 30
-# Labels: their distance from the middle, the largest gap between two in a column, and half the height of
-# the columns, in radii of the polygon.
+# Distance of labels from the middle, largest gap between two in a column, and half the height of the
+# columns, in radii of the polygon.
 _LABEL_RADIUS = 1.14
 _LARGEST_GAP = 0.17
 _HALF_HEIGHT = 1.27
-# Two classes: number of bins in which samples are counted, and the distance of the two bands.
+# Number of bins in which samples of two classes are counted, and the distance of the two bands.
 BINS, BAND = 48, 0.8
 # Samples are equal to a training sample if their embeddings differ by less than this share of its size.
 SAME = 1e-9
@@ -83,9 +83,9 @@ class ClassMap:
 
     @cached_property
     def labels(self) -> Floats:
-        """Where the label of each class starts, and its direction: columns x, y and ±1.
+        """The start and the direction of the label of each class, in columns x, y and ±1.
 
-        The labels are outside the polygon, in a column on either side, and extend outward. Those of a
+        The labels are outside the polygon, in a column on either side, and extend outward. Labels of a
         column are at least one gap apart, so they do not cover each other. With two classes, labels are
         centered above and below the two bands of samples, and their direction is 0.
         """
@@ -131,8 +131,8 @@ def class_map_of(core: Any) -> ClassMap:
 def left_out_coordinates(core: Any) -> tuple[Floats, Bools]:
     """Return a position for each training sample, and whether its own label had no influence on it.
 
-    The position is the one that the model without the sample gives. If the model does not provide it, or
-    if the sample has no label, it is the position in the fitted embedding.
+    The model without the sample gives the position. If the model does not provide it, or if the sample
+    has no label, it is the position in the fitted embedding.
     """
     fitted = np.asarray(core.embedding_, dtype=np.float64)
     given = getattr(core, "left_out_embedding_", None)
@@ -167,8 +167,8 @@ def training_rows(core: Any, Z: SamplesLike) -> Ints:
     known = np.asarray(core.embedding_, dtype=np.float64)
     Z = Z.astype(np.float64) if hasattr(Z, "astype") else np.asarray(Z, dtype=np.float64)
     F = np.asarray(core.transform(Z), dtype=np.float64)
-    # With many coordinates, NearestNeighbors rounds distances by more than SAME. Those of the few
-    # nearest samples are computed again.
+    # With many coordinates, NearestNeighbors rounds distances by more than SAME. The distances of the
+    # few nearest samples are therefore computed again.
     candidates = NearestNeighbors(n_neighbors=min(CANDIDATES, len(known))).fit(known)
     nearest = candidates.kneighbors(F, return_distance=False)
     distance = np.stack([np.linalg.norm(F - known[column], axis=1) for column in nearest.T], axis=1)

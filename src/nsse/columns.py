@@ -1,4 +1,4 @@
-"""Columns in units of their own: their standard deviations, and how many of them distances depend on.
+"""Compute standard deviations of columns, and how many columns the distances depend on.
 
 The squared distance of two samples is a sum over columns. For samples of a class, a column contributes
 twice its variance v_j within classes on average. If a few columns have much larger variances than all
@@ -40,8 +40,8 @@ MOST_VALUES, FEWEST_ROWS = 200_000, 20
 def standardizing(rows: Rows) -> Affine:
     """Return the map that divides every column of rows by its standard deviation.
 
-    Every sample counts as often as its weight says. Constant columns stay as they are. Nothing is
-    subtracted, so that sparse rows stay sparse and distances are the same as after a subtraction.
+    Each sample counts as often as its weight. Constant columns are unchanged. Nothing is subtracted, so
+    that sparse rows stay sparse, and distances are the same as after a subtraction.
     """
     deviations = deviations_of(rows)
     with np.errstate(over="ignore"):
@@ -194,6 +194,6 @@ def _column_sums(values: Any) -> Floats:
 
 
 def effective_columns(variances: Floats) -> float:
-    """Return (Σv)²/Σv², the effective number of columns in squared distances; 0 if all are constant."""
+    """Return (Σv)²/Σv², the effective number of columns in distances, or 0 if all are constant."""
     squares = float(np.square(variances).sum())
     return float(variances.sum() ** 2 / squares) if squares > 0.0 else 0.0

@@ -1,1 +1,1 @@
-"""What all modules share: errors, types, threads, files, the machine's memory."""
+"""Share code between all modules: errors, types, threads, files and memory."""

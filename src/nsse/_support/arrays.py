@@ -1,4 +1,4 @@
-"""Arrays that are not of NumPy: of Dask, and of other namespaces (torch, CuPy, …) under dispatch."""
+"""Handle arrays of Dask and of other namespaces (torch, CuPy, …) under array API dispatch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn import get_config
 from nsse._support.errors import rule_error
 from nsse._support.types import LabelsLike, SamplesLike
 
-NUMBERS = "fiub"  # kinds of types that other namespaces have; words stay in NumPy
+NUMBERS = "fiub"  # kinds of types that other namespaces have, unlike text
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Home(NamedTuple):
-    """Where arrays live: their namespace, as the standard has it, and their device."""
+    """The namespace and the device of arrays."""
 
     xp: Any
     device: Any

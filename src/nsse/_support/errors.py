@@ -1,4 +1,4 @@
-"""The one grammar of our error messages: rule, value received, cure."""
+"""Build error messages from a rule, the value that was received, and a cure."""
 
 from __future__ import annotations
 

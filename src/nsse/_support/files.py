@@ -1,14 +1,14 @@
-r"""Writing a file so that it is there whole or not at all, in the place that its name means.
+r"""Write a file so that it is complete or does not exist, in the place that its name means.
 
-A link is followed, and stays; a file that was there keeps its mode. What is no file but a stream, a
-device, a pipe, the standard output, cannot be replaced: it is written to once all is done.
+Links are followed and stay links, and an existing file keeps its mode. A stream, a device, a pipe or the
+standard output cannot be replaced, so it is written to when everything else is finished.
 
-What is not done yet lies beside it as ``model.nsse.unfinished-1a2b3c4d``. A process that is killed
-leaves that; who writes to the same place an hour later, or after that, removes it.
+Unfinished files are in the same folder and have names like ``model.nsse.unfinished-1a2b3c4d``. If a
+process is killed, they remain, and the next write to the same place after an hour removes them.
 
-Names of files and classes come from elsewhere, and may hold anything. Bytes of a name that are no UTF-8
-reach Python as lone surrogates, which no file and no terminal takes; a terminal obeys control signs.
-Both are written as Python's escapes: ``caf\xe9``, ``\x1b``.
+Names of files and classes are given by users, and may contain anything. Python represents bytes of a
+name that are not UTF-8 by lone surrogates, which files and terminals do not accept, and terminals
+execute control characters. Both are written as Python's escapes: ``caf\xe9``, ``\x1b``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _JOINERS = "\u200c\u200d"
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to write to; what is there becomes `path` if the block ends well.
+    """Yield a temporary path to write to, which becomes `path` if the block ends without an error.
 
     Neither an interrupt nor a full disk leaves half a file, and a file that was there before stays.
     """
@@ -67,7 +67,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; it becomes `folder` if the block ends well."""
+    """Yield a temporary folder to fill, which becomes `folder` if the block ends without an error."""
     temporary = _beside(folder)
     temporary.mkdir()
     try:

@@ -1,4 +1,4 @@
-"""How every ``fit`` of ours behaves: all or nothing, and talkative only when asked."""
+"""Make every ``fit`` change the estimator completely or not at all, and print only if it is verbose."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Locks:
         self.forget()
 
     def forget(self) -> None:
-        """Start without locks, as a forked process must: the threads that hold them do not follow."""
+        """Start without locks in a forked process, because the threads that hold them are not copied."""
         self.guard = threading.Lock()
         self.by_identity: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
@@ -62,7 +62,7 @@ def all_or_nothing(fit: Method) -> Method:
 
 @contextmanager
 def logged(verbose: int) -> Iterator[None]:
-    """Show our log lines during a verbose fit: where the application sends them, or on stderr."""
+    """Show our log lines during a verbose fit, in the handlers of the application or on stderr."""
     if not verbose:
         yield
         return

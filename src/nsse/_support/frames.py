@@ -1,4 +1,4 @@
-"""Tables that functions return: a data frame if pandas is installed, and a dict of columns otherwise."""
+"""Return tables as data frames if pandas is installed, and as dicts of columns otherwise."""
 
 from __future__ import annotations
 

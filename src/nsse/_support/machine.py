@@ -1,4 +1,4 @@
-"""How much memory can be had: of the machine, of the container, of the process, the least of them."""
+"""Compute how much memory is available to the process, the container and the machine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# What groups without a limit say, about: the largest number of pages.
+# Groups without a limit have about this one, the largest number of pages.
 NO_LIMIT = 2**60
-# Bytes below which nobody asks how much there is.
+# Smaller requests are not checked.
 WORTH_ASKING = 100_000_000
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that this process can still get, or None if the system does not tell them.
+    """Return the bytes that this process can still get, or None if the system does not provide them.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def _of_the_machine(root: Path) -> Iterator[int]:
     fields = _table(root / "proc/meminfo", 1024)
     if "MemAvailable" in fields:
         yield fields["MemAvailable"] + fields.get("SwapFree", 0)
-    elif sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:  # macOS: all that there is
+    # macOS has only the size of the whole memory
+    elif sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -67,7 +68,7 @@ def _left_in(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     most = _number(folder / limit)
     if most is None or most >= NO_LIMIT:
         return
-    # Files that were read are counted, and given up when memory is asked for.
+    # Files in memory are counted, although the system removes them when memory is needed.
     idle = _table(folder / "memory.stat").get(cached, 0)
     yield most - max((_number(folder / used) or 0) - idle, 0)
 

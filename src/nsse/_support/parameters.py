@@ -1,4 +1,4 @@
-"""Checks of parameters that several estimators share: nothing is repaired, everything is said."""
+"""Check parameters that several estimators share, and raise errors instead of repairing values."""
 
 from __future__ import annotations
 

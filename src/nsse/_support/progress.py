@@ -1,4 +1,4 @@
-"""A bar with an estimate of the time left, where a person is looking."""
+"""Show a progress bar with an estimate of the remaining time, if there is a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
 
-# Seconds between two pictures of a bar in a notebook: each is a message to the browser.
+# Seconds between two updates of a bar in a notebook, because each one is a message to the browser.
 BETWEEN = 0.2
 
 
@@ -18,8 +18,8 @@ BETWEEN = 0.2
 def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable[[], None]]:
     """Yield a function that advances the bar by one.
 
-    ``shown`` is True, False, or None: where a person is looking. A notebook draws the bar itself; a
-    terminal needs rich for it, without which None shows nothing.
+    ``shown`` is True, False or None. None shows the bar in a terminal or a notebook. A notebook draws it
+    itself, and a terminal needs rich.
     """
     is_notebook = in_notebook()
     if shown is False or (shown is None and not is_notebook and not sys.stderr.isatty()):
@@ -55,7 +55,7 @@ def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable
 
 @dataclass
 class NotebookBar:
-    """A bar that a notebook can draw, as HTML or, where that is not wanted, as a line of text."""
+    """A bar that a notebook can draw, as HTML or as a line of text."""
 
     total: int
     what: str
@@ -90,7 +90,7 @@ def _notebook_bar(total: int, what: str) -> Iterator[Callable[[], None]]:
     try:
         yield advance
     finally:
-        handle.update(bar)  # as far as it came, where it was stopped
+        handle.update(bar)  # the place at which it was stopped
 
 
 def _clock(seconds: float) -> str:

@@ -60,7 +60,7 @@ def unusable(X: Any) -> str | None:
 
 
 def columns_of(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the names or numbers of columns and their values. Of sparse samples, only stored ones."""
+    """Yield names or numbers of columns and their values, for sparse samples only the stored ones."""
     if sparse.issparse(X):
         given: Any = X
         parts: Any = sparse.coo_array(given)

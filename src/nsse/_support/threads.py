@@ -1,10 +1,10 @@
-"""Threads, set on purpose: BLAS on one, our own panels on as many as the user allows.
+"""Control threads: BLAS uses one, and our blocks use as many as the user allows.
 
-NumPy and SciPy each bring an OpenBLAS with a pool of its own. The threads of a pool wait for each other
-by spinning: on a small matrix, or when anything else runs on the machine, two of them can take a
-hundred times longer than one. And the bits of a product depend on how BLAS cut it up. Here every BLAS
-call runs on one thread, and large products are cut into panels of our own that a plain thread pool
-works through: nothing spins, and the result has the same bits whatever the number of threads.
+NumPy and SciPy each bring an OpenBLAS with its own pool. The threads of a pool wait for each other by
+spinning. If a matrix is small, or if anything else runs, two of them can take a hundred times longer
+than one. The bits of a product also depend on how BLAS divides it. Every BLAS call therefore runs on one
+thread, and large products are divided into blocks for a plain thread pool. Nothing spins, and the result
+has the same bits for every number of threads.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ DONE: Any = object()
 class _Limit:
     """A counted limit for the pools that a whole process shares (OpenBLAS on plain threads).
 
-    The first to enter sets one thread, the last to leave restores, whichever Python threads they are.
-    Nested limits would go wrong when two of them overlap: the one that leaves last would restore the
-    limit that the other had set.
+    The first block that is entered sets one thread, and the last one that is left restores the limit, in
+    whichever Python threads they are. Nested limits would fail if two of them overlap, because the one
+    that is left last would restore the limit that the other one had set.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Run the block with BLAS on one thread; `in_parallel` inside it may still use several."""
+    """Run the block with BLAS on one thread. Inside it, `in_parallel` may still use several."""
     with _LIMIT.lock:
         if _LIMIT.inside == 0:
             _LIMIT.allowed = max((pool.num_threads for pool in _all_pools()), default=1)
@@ -73,8 +73,9 @@ def threads_for(n_rows: int) -> AbstractContextManager[Any]:
 def in_parallel(work: Callable[[Task], Any], tasks: Iterable[Task], n_values: int) -> None:
     """Call ``work`` on every task, on as many threads as the user allows BLAS to have.
 
-    ``n_values`` is the size of the result: small ones are not worth a second thread. The first
-    exception of a task is raised here, and so is an interruption; tasks that have not begun are left.
+    ``n_values`` is the size of the result, because small results are not worth a second thread. The
+    first exception of a task is raised here, and so is an interruption. Tasks that have not begun are
+    then dropped.
     """
     tasks = list(tasks)
     with one_blas_thread():
@@ -101,13 +102,14 @@ def in_parallel(work: Callable[[Task], Any], tasks: Iterable[Task], n_values: in
                             waiting = iter(())  # nobody begins another one
                         raise
 
-        # The thread that asks works too: one thread less to wake, which counts where work is short.
+        # The calling thread works too. This saves waking up one thread, which matters if the work is
+        # short.
         helpers = [_helpers().submit(drain) for _ in range(n_threads - 1)]
         try:
             drain()
         finally:
-            # Whoever has not begun is not needed: no task is left. Nobody waits for a helper that
-            # waits in turn for its own, however calls are nested.
+            # Threads that have not begun are not needed, because no task is left. No thread waits for a
+            # helper that waits for its own helpers, also if calls are nested.
             busy = [helper for helper in helpers if not helper.cancel()]
             wait(busy)
         for helper in busy:
@@ -126,7 +128,8 @@ if hasattr(os, "register_at_fork"):  # the threads do not follow into a forked p
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Finding the loaded libraries takes milliseconds; they do not change once NumPy and SciPy are in.
+    # Finding the loaded libraries takes milliseconds. They do not change after NumPy and SciPy are
+    # imported.
     import scipy.linalg  # noqa: F401
 
     return ThreadpoolController().select(user_api="blas")

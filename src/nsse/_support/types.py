@@ -21,9 +21,9 @@ Bools = NDArray[np.bool_]
 # Validated rows of features, dense or sparse.
 Matrix: TypeAlias = "Floats | sparse.csr_array"
 
-# Rows of features: array-like, sparse matrix, data frame, Dask array or array of another namespace.
+# Rows of features as an array, sparse matrix, data frame, Dask array or array of another namespace.
 SamplesLike: TypeAlias = Any
-# One label for each sample: array-like, data frame column, Dask array or array of another namespace.
+# One label for each sample, as an array, column, Dask array or array of another namespace.
 LabelsLike: TypeAlias = Any
 # One number for each sample, array-like, or None.
 WeightsLike: TypeAlias = Any

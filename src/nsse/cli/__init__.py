@@ -1,7 +1,7 @@
-"""The command ``nsse``: ``app`` lists the subcommands, each of which has its own file.
+"""Run the command ``nsse``. Its subcommands, one per file, are listed in ``app``.
 
-Typer and Rich are optional parts, and everything heavier is imported when a command runs: asking for
-help costs nothing. A command ends with exit code 0, or 2 and one line that says what to do.
+Typer and Rich are optional, and everything heavier is imported when a command runs, so that help is
+fast. A command ends with exit code 0, or with 2 and one line about the cure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PARTS = ("typer", "rich", "click")
 
 
 def main() -> None:
-    """Run the command line; entry point of the ``nsse`` script."""
+    """Run the command line. This is the entry point of the script ``nsse``."""
     try:
         import rich  # noqa: F401
 

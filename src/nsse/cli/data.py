@@ -30,7 +30,7 @@ def read_labeled(
     unlabeled: str | None,
     screen: Screen,
 ) -> Inputs:
-    """Read samples to learn from, and tell what a user should know about them."""
+    """Read training samples, and return notes for the user."""
     from nsse.datasets import load_inputs
 
     begun, note = perf_counter(), ""
@@ -108,7 +108,7 @@ def chosen(rights: list[Any]) -> Choice:
 
     gains = [float(np.mean(right) - np.mean(rights[0])) for right in rights]
     best = int(np.argmax(gains[1:])) + 1
-    is_paired = len(rights[best]) == len(rights[0])  # of many samples some are drawn
+    is_paired = len(rights[best]) == len(rights[0])  # if there are many samples, some are drawn
     each = rights[best].astype(float) - rights[0] if is_paired else rights[best]
     error = float(np.std(each) / np.sqrt(len(each)))
     return Choice(best if gains[best] > error else 0, gains[best], error)
@@ -127,7 +127,7 @@ def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tup
     from nsse.smooth import SmoothEmbedding
 
     images, y = small_images(folder, MOST)
-    if len(set(y)) < 2:  # which is said when they are read
+    if len(set(y)) < 2:  # messages that are printed when files are read
         return sides[0], bool(color), ""
     has_color = abs(images - images[..., :1]).max() > SAME_CHANNELS
     colors = [color] if color is not None else [True, False] if has_color else [False]

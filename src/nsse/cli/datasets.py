@@ -1,4 +1,4 @@
-"""``nsse datasets``: what is known by name, what is found, and a data set as a folder of images."""
+"""``nsse datasets``: list the known data sets, or write one as a folder of images."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def datasets(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the data sets known by name and where they are; or write one as folders of images."""
+    """List the known data sets and where they are, or write one as folders of images."""
     from nsse.datasets import known_datasets
 
     with running(as_json) as screen:

@@ -1,4 +1,4 @@
-"""``nsse evaluate``: the errors of a model on labeled samples that it has not seen."""
+"""``nsse evaluate``: measure the errors of a model on labeled samples that it has not seen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Confusion(NamedTuple):
 def evaluate(
     model: Model, data: Data, new: NewOptions, label: KnownLabel = None, as_json: Json = False
 ) -> None:
-    """Compare the labels of a model with the true ones: error, confusions, probabilities, refusals."""
+    """Compare the labels of a model with the true ones: error, confusions, probabilities, rejections."""
     with running(as_json) as screen:
         from sklearn.metrics import confusion_matrix
 

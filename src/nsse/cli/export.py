@@ -1,4 +1,4 @@
-"""``nsse export``: a model as an ONNX graph."""
+"""``nsse export``: write a model as an ONNX graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nsse.cli.models import Opened, open_model
 from nsse.cli.options import Json, KnownEncoder, Model
 from nsse.cli.screen import MODEL, running, typed
 
-# Probabilities of a graph with its encoder, beside those of Python.
+# Largest difference of probabilities between a graph with its encoder and Python.
 LARGEST_LOSS = 1e-4
 
 
@@ -28,7 +28,7 @@ def export(
     encoder: KnownEncoder = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model as an ONNX graph, which runs without Python; its encoder, if any, is inside."""
+    """Write a model, with its encoder if it has one, as an ONNX graph, which runs without Python."""
     with running(as_json) as screen:
         check_out(onnx, (".onnx",), read=[model], option="--onnx")
         from nsse.datasets import EncodedPreparation
@@ -41,7 +41,7 @@ def export(
             what = _about_inputs(opened, graph)
             if isinstance(opened.preparation, EncodedPreparation):
                 graph, what = _with_encoder(opened, graph, encoder)
-            # What is done to samples before the graph sees them is written beside it.
+            # The graph contains no preparation of samples, so it is written to a file next to it.
             preparation = opened.preparation.to_dict()
             preparation.pop("pictures", None)
             graph.metadata_props.add(

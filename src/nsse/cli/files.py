@@ -1,4 +1,4 @@
-"""Writing results, each by `nsse._support.files.replacing`: a file is there whole or not at all.
+"""Write results by `nsse._support.files.replacing`, so that a file is complete or does not exist.
 
 Whether it can be put there is seen before any work is done for nothing.
 """
@@ -56,7 +56,7 @@ def _try_to_write(path: Path) -> None:
 
 
 def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
-    """Write columns as CSV or, with Polars, as Parquet: the ending says which."""
+    """Write columns as CSV or, with Polars, as Parquet, depending on the ending."""
     columns = {name: [_encodable(entry) for entry in column] for name, column in columns.items()}
     if path.suffix.lower() == ".parquet":
         polars = optional("polars", "Parquet files need Polars", "tables")

@@ -1,4 +1,4 @@
-"""``nsse fit``: from data to a model file."""
+"""``nsse fit``: train a model and save it."""
 
 from __future__ import annotations
 

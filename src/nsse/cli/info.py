@@ -1,4 +1,4 @@
-"""``nsse info``: what a model file says about itself. Nothing of the model is loaded."""
+"""``nsse info``: show what a model file contains, without loading the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN = ("pictures", NAMES)  # entries of the metadata that are too long to sho
 
 
 def info(model: Model, as_json: Json = False) -> None:
-    """Show what a model file holds: sizes, classes, preparation, parameters, versions."""
+    """Show what a model file contains: sizes, classes, preparation, parameters, versions."""
     from dataclasses import asdict
 
     from rich.table import Table

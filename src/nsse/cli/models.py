@@ -22,7 +22,8 @@ NAMES, MOST_NAMES = "names", 20_000
 class Opened:
     """A model behind the encoder of its table, its steps, and the preparation of its samples.
 
-    ``names`` are those of the training samples, in their order. None if the file does not have them.
+    ``names`` are the names of the training samples in their order, or None if the file does not have
+    them.
     """
 
     model: Any
@@ -38,7 +39,7 @@ class Opened:
 
     @property
     def measured(self) -> str:
-        """Where radii are lengths."""
+        """Describe the space in which radii are lengths."""
         from nsse.datasets import EncodedPreparation, ImagePreparation
 
         if isinstance(self.preparation, EncodedPreparation):

@@ -1,4 +1,4 @@
-"""``nsse predict`` and ``nsse transform``: labels and coordinates of new samples."""
+"""``nsse predict`` and ``nsse transform``: compute labels and coordinates of new samples."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _predictions(opened: Opened, X: SamplesLike) -> Columns:
 
 
 def _refuse(columns: Columns, alpha: float) -> int:
-    """Take the labels away from samples of no known class; their number."""
+    """Remove the labels of samples of no known class, and return their number."""
     if "typicality" not in columns:
         cure = "Fit one with `nsse fit`."
         rule = "hold training samples left out one by one where samples are to be refused"

@@ -1,4 +1,4 @@
-"""``nsse report``: the page that shows a model and samples."""
+"""``nsse report``: write the page that shows a model and samples."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What a command says, and how it ends.
+"""Print the results of commands, and end them.
 
-People get lines and tables on stdout. With ``--json`` stdout holds one object and nothing else, and the
-lines go to stderr, as warnings and progress always do. Names of files and classes are shown as plain
-text, whatever they hold (`nsse._support.files`). Exit codes: 0; 2 with one line that says what is wrong
-and what to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
+Lines and tables are printed to stdout. With ``--json``, stdout contains one object and nothing else, and
+the lines go to stderr, like warnings and progress. Names of files and classes are shown as plain text,
+whatever they contain (`nsse._support.files`). The exit code is 0, or 2 with one line about the error and
+its cure, or 130 after Ctrl-C. ``nsse --debug`` also shows where an error came from.
 
-Messages are in the words of the user. Ours put names of parameters between grave accents: where a
-command calls a function, it says by what the user knows its parameters: ``with typed(DATA): ...``.
+Messages use the words of the user. Our errors put names of parameters between grave accents. A command
+that calls a function replaces them by its own options, with ``with typed(DATA): ...``.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 # Set anew by every call of `nsse`.
 DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
-# What users can cure; anything else is a mistake of ours and shows its traceback.
+# Errors that users can cure. Any other error is a bug and shows its traceback.
 CURABLE = (OSError, ImportError, ValueError, TypeError, MemoryError)
 MEMORY_CURE = "Take fewer samples, smaller images (--size), or fit with fewer --centers."
 
 
 @dataclass
 class Screen:
-    """Where a command puts its output; `result` is what ``--json`` prints, `code` how it ends."""
+    """The output of a command. `result` is the object of ``--json``, and `code` is the exit code."""
 
     as_json: bool
     result: dict[str, Any] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def echo(line: str, *, err: bool = False) -> None:
 
 @contextmanager
 def running(as_json: bool) -> Iterator[Screen]:
-    """Run a command: its lines, its warnings, its result, its end."""
+    """Run a command and print its lines, its warnings and its result."""
     screen, stdout = Screen(as_json), sys.stdout
     with _one_line_errors(), warnings.catch_warnings():
         warnings.showwarning = _tell
@@ -114,7 +114,7 @@ def running(as_json: bool) -> Iterator[Screen]:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """Turn errors that the user can cure into one line on stderr and exit code 2; Ctrl-C into 130."""
+    """Turn errors that the user can cure into one line and exit code 2, and Ctrl-C into 130."""
     try:
         yield
     except BrokenPipeError:

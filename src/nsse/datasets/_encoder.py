@@ -1,4 +1,4 @@
-"""`Encoder`: images as features of a pretrained image network.
+"""Turn images into features of a pretrained image network with `Encoder`.
 
 The graph that is run begins with pixels and ends with features. It consists of three graphs, which
 `onnx.compose` merges: one that prepares pixels, the network, and one that makes one row of its output.
@@ -137,7 +137,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: SamplesLike = None, y: LabelsLike = None) -> Encoder:
-        """Check the parameters and the network; nothing is learned.
+        """Check the parameters and the network. Nothing is learned.
 
         Parameters
         ----------
@@ -158,7 +158,8 @@ class Encoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : sequence of path-like, of Pillow's images, or array of shape (n, height, width[, 3])
-            Files, or pictures in memory: levels from 0 to 255 as whole numbers, from 0 to 1 as floats.
+            Files, or images in memory, with levels from 0 to 255 as whole numbers or from 0 to 1 as
+            floats.
 
         Returns
         -------
@@ -184,7 +185,7 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     @property
     def copy_names(self) -> tuple[str, ...]:
-        """What is done to a picture for every copy."""
+        """The change that each augmented version shows."""
         names = [f"cropped at the {corner}" for corner in CORNERS] if "crop" in self.augment else []
         if "mirror" not in self.augment:
             return tuple(names)
@@ -197,7 +198,7 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the network, with the weights that lie in a file beside it."""
+        """The SHA-256 of the network, with the weights of a file next to it."""
         parts = [self.path, *(Path(f"{self.path}{end}") for end in (".data", "_data"))]
         found = [part for part in parts if part.is_file()]
         if not self.path.is_file():
@@ -210,7 +211,10 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything but the network that decides the numbers; mean and std in levels from 0 to 1."""
+        """Everything except the network that determines the numbers.
+
+        mean and std are levels from 0 to 1.
+        """
         settings = self._settings()
         given = {name: getattr(self, name) for name in DEFAULTS}
         given = {name: value for name, value in given.items() if value is not None}
@@ -297,7 +301,7 @@ class Encoder(TransformerMixin, BaseEstimator):
 
 
 class Features(Reading):
-    """Features of a picture and of its augmented copies, one row each."""
+    """Compute the features of an image and of its augmented versions, with one row each."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.path = encoder.path
@@ -310,7 +314,7 @@ class Features(Reading):
         self.how = f"features {json.dumps(about)}"
 
     def open(self) -> None:
-        """Open the network, or say what is wrong with it."""
+        """Open the network, or raise an error that describes what is wrong with it."""
         self.session()
 
     def session(self) -> Any:
@@ -328,7 +332,7 @@ class Features(Reading):
         if not pictures:
             return []
         pixels, fixed = np.concatenate(pictures), self.session().get_inputs()[0].shape[0]
-        # A graph may take a fixed number of pictures only: the last one fills it up.
+        # A graph may take only a fixed number of images. The last one fills the batch.
         step = fixed if isinstance(fixed, int) else self.batch
         n_more = -len(pixels) % step if isinstance(fixed, int) else 0
         filled = np.concatenate([pixels, *[pixels[-1:]] * n_more])
@@ -377,7 +381,8 @@ def _sha256(files: tuple[tuple[str, int, int], ...]) -> str:
     return sha256(b"".join(one.digest() for one in digests)).hexdigest()
 
 
-# Graphs in the text format of onnx: bytes of images -> the input of a network, its result -> features.
+# Graphs in the text format of onnx, from the bytes of images to the input of a network, and from its
+# result to features.
 _PREPARE = """prepare (uint8[{n}, {height}, {width}, 3] image) => ({out} prepared) {{
     levels = Cast <to = 1> (image)
     order = Constant <value_ints = {order}> ()
@@ -403,7 +408,7 @@ _MAKE_ROWS = """rows (float[{sides}] result) => ({out}[n, m] features) {{
     features = Cast <to = {kind}> (normed)
 }}"""
 _CHANNELS_FIRST = "Transpose <perm = [0, 3, 1, 2]>"
-# Of tokens the first one, of a feature map its mean.
+# Takes the first token, or the mean of a feature map.
 _ROWS = {3: "Gather <axis = 1> (places, first)", 4: "GlobalAveragePool (places)"}
 _ORDERS = {"RGB": [0, 1, 2], "BGR": [2, 1, 0]}
 
@@ -487,7 +492,7 @@ def _preparation(network_input: Any, is_last: bool, settings: Mapping[str, Any])
 
 
 def _output(path: Path, graph: Any, output: str | None, ranks: Mapping[str, int]) -> str:
-    """Return the result that is named, the last one that is averaged over places, or the last output."""
+    """Return the result with this name, the last one that is averaged, or the last output."""
     if output is None:
         pools = [node for node in graph.node if node.op_type in ("GlobalAveragePool", "ReduceMean")]
         averaged = [node.output[0] for node in pools if ranks.get(node.input[0]) == 4]

@@ -32,7 +32,7 @@ from nsse._support.types import Bools
 MISSING = ("", "-", "?", "n/a", "na", "nan", "nat", "<na>", "none", "null")
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
-# What separates columns, and its name; the first of those that make most of the line of names.
+# Separators of columns and their names. The first one that splits the header into most columns is used.
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # Windows wrote Latin-1 with dashes and quotation marks in places that Latin-1 leaves empty.
 _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16", "cp1252": "Latin-1"}
@@ -172,7 +172,7 @@ def read_table(path: Path) -> Table:
 
 
 def _frame(path: Path, writing: _Writing | None, polars: Any) -> Any:
-    # Opened here: in a path, Polars takes brackets and stars for patterns.
+    # Opened here, because Polars takes brackets and stars in a path for patterns.
     with path.open("rb") as stream:
         if writing is None:
             return polars.read_parquet(stream)
@@ -272,7 +272,8 @@ def import_polars() -> Any:
 
 
 SAMPLES, LABELS = "X", "y"
-# What NumPy raises on files that are cut, overwritten or not its own; objects it would have to unpickle.
+# Errors that NumPy raises for files that are cut, overwritten or of other formats, and for pickled
+# objects.
 DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
@@ -318,7 +319,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _why_damaged(error: Exception) -> str:
-    # NumPy takes whatever it does not know for pickled objects, and advises to unpickle them.
+    # NumPy takes unknown content for pickled objects, and advises to unpickle it.
     if "pickle" in str(error):
         return "Python objects or no file of NumPy's"
     return (str(error).splitlines() or ["cut short"])[0]

@@ -1,4 +1,4 @@
-"""A folder of one's own images, one sub-folder per class; or images without classes, to be labeled."""
+"""Read a folder of images with one sub-folder per class, or images without classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_folder(
     fewest_classes: int = FEWEST_CLASSES,
     skip_broken: bool = False,
 ) -> ImageSet:
-    """Read every image of every sub-folder; classes and images in the order of their names."""
+    """Read every image of every sub-folder. Classes and images are ordered by their names."""
     if not folder.is_dir():
         raise FileNotFoundError(f"{_RULE}. Got {str(folder)!r}, which is not a folder. Check the path.")
     classes = _entries_of(folder, only_folders=True)

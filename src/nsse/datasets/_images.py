@@ -1,10 +1,10 @@
-"""From image files to gray or color levels: reading, area averaging and Euclidean norms.
+"""Read image files as gray or color levels, average over areas, and normalize.
 
-Images are read upright, as every viewer shows them: a camera that was turned says so in EXIF.
+Images are read upright, as every viewer shows them, by the orientation in EXIF.
 
-The averaging is ours and not Pillow's ``BOX`` filter, which is area averaging only where the ratio
-of the sizes is a whole number: elsewhere it gives a pixel to an output cell wholly or not at all,
-by its centre (at 128 -> 25 a pixel of COIL-20 is then off by up to 12 % of the gray scale).
+Pillow's ``BOX`` filter is area averaging only if the ratio of the sizes is a whole number. Otherwise it
+assigns each pixel to the output cell that contains its center, which changes pixels of COIL-20 by up to
+12 % of the gray scale (128 -> 25). Our averaging divides pixels between cells.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Size: TypeAlias = tuple[int, int] | None
 Result = TypeVar("Result")
 Unusable: TypeAlias = Callable[[Path, str], OSError]
 
-# The level of white by Pillow's image mode. "I" is what Pillow makes of a 16-bit PGM (and older
-# versions of a 16-bit PNG); images with more than 16 bits have no agreed white and are refused.
+# The level of white by Pillow's image mode. Pillow gives 16-bit PGM (and older versions 16-bit PNG) the
+# mode "I". Images with more than 16 bits have no common level of white and raise an error.
 _WHITE = dict.fromkeys(("1", "L", "LA", "P", "RGB", "RGBA", "CMYK"), 255.0)
 _WHITE |= dict.fromkeys(("I", "I;16", "I;16B"), 65535.0)
 
-# The tag of EXIF that tells how a camera was held, and what makes the image upright again.
+# The EXIF tag of the orientation of the camera, and the operations that turn the image upright.
 _ORIENTATION = 0x0112
 _TURNS = {
     2: "FLIP_LEFT_RIGHT",
@@ -49,16 +49,16 @@ _TURNS = {
     8: "ROTATE_90",
 }
 
-# What Pillow raises on damaged files, as found by cutting and flipping bytes of PNG, PGM and JPEG.
-# A damaged header may also promise an image of absurd size, Pillow's DecompressionBombError.
+# Errors that Pillow raises for damaged files, found by cutting and changing PNG, PGM and JPEG. A damaged
+# header may also describe an image of absurd size (DecompressionBombError).
 _DAMAGE = (OSError, ValueError, SyntaxError)
 
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """What every reader returns: images in [0, 1], labels, and where each image came from."""
+    """The result of every reader: images in [0, 1], labels, and the source of each image."""
 
-    images: NDArray[Any]  # (n_samples, height, width), and 3 in color; or rows of features
+    images: NDArray[Any]  # (n_samples, height, width), and 3 in color, or rows of features
     y: NDArray[np.int64]
     files: Sequence[str]  # one name per image, for error messages
     source: str
@@ -69,7 +69,7 @@ class ImageSet:
 
 
 class ReadImages(NamedTuple):
-    """Images, the places of their files in the list that was to be read, and those of the others."""
+    """Images, the places of their files in the requested list, and those of unreadable files."""
 
     images: NDArray[Any]
     kept: Ints
@@ -77,11 +77,11 @@ class ReadImages(NamedTuple):
 
 
 class Reading:
-    """What is made of images: levels of a size, features of a network, thumbnails."""
+    """Compute something from images: levels of a size, features of a network, or thumbnails."""
 
-    # A name of what comes out, under which it is kept; None: it is not kept.
+    # The name under which results are cached, or None if they are not.
     how: str | None = None
-    # Images that are finished together, and a side that is enough: JPEG is decoded no finer than that.
+    # Number of images in a block, and a side that is sufficient, because JPEG is decoded no finer.
     batch: int = 64
     draft: int | None = None
 
@@ -107,12 +107,12 @@ def checked_size(size: Any) -> Size:
 
 
 class Levels(Reading):
-    """Levels in [0, 1], gray, or red, green and blue on a third axis; averaged to a size, if any."""
+    """Compute levels in [0, 1], gray or with three colors on a third axis, averaged to a given size."""
 
     def __init__(self, size: Size, color: bool = False) -> None:
         self.size, self.color = checked_size(size), color
-        # The number is raised whenever reading or averaging gives other levels than before. Images in
-        # their own size are not kept: they would take more room than their files.
+        # Increase the number whenever reading or averaging gives other levels than before. Images in
+        # their own size are not cached, because they would take more space than their files.
         self.how = None if size is None else f"levels 3 {self.size} {color} {self.draft}"
 
     def picture(self, image: Image) -> Floats:
@@ -122,7 +122,7 @@ class Levels(Reading):
 
 
 class Small(Levels):
-    """Levels that are good enough to decide by: JPEG is decoded no finer than needed."""
+    """Compute levels that are accurate enough for a decision. JPEG is decoded no finer than needed."""
 
     draft = 80
 
@@ -157,7 +157,7 @@ def read_images(
     *,
     skip_broken: bool = False,
 ) -> ReadImages:
-    """Read images into one array; those that were read before come from the cache.
+    """Read images into one array. Images that were read before come from the cache.
 
     A file that cannot be read is an error, or is left out if `skip_broken`.
     """
@@ -183,7 +183,7 @@ def read_each(
 ) -> dict[int, NDArray[Any]]:
     """Return the result of reading each image, by its place in the list."""
     keys = {}
-    if reading.how is not None:  # what is wrong with files that are not there shows when they are opened
+    if reading.how is not None:  # files that do not exist raise an error when they are opened
         there = [(place, path) for place, path in enumerate(paths) if path.is_file()]
         keys = {place: key_of(reading.how, path.read_bytes()) for place, path in there}
     known = recalled(list(keys.values()))
@@ -212,7 +212,7 @@ def read_each(
 
 
 def read_levels(path: Path, unusable: Unusable = unreadable, *, color: bool = False) -> Floats:
-    """Read one image file upright: levels in [0, 1], gray, or red, green and blue on a third axis."""
+    """Read one image file upright, as levels in [0, 1], gray, or red, green and blue on a third axis."""
     return read_picture(path, Levels(None, color).picture, unusable)
 
 
@@ -224,7 +224,7 @@ def read_picture(
     if path.exists() and not path.is_file():  # to open a pipe would wait for somebody to write to it
         raise unusable(path, "not a file")
     try:
-        # Opened here: where Pillow has a name, it maps the file into memory, and scrambles turned TIFF.
+        # Opened here, because Pillow maps files that it opens by name, which scrambles turned TIFF.
         with path.open("rb") as stream, pillow.open(stream) as image:
             if draft is not None:
                 image.draft(None, (draft, draft))
@@ -255,8 +255,9 @@ def import_pillow() -> Any:
 def upright(image: Image) -> Image:
     """Turn the image upright by EXIF, and convert inks to red, green and blue, as browsers do."""
     image.load()
-    # Pillow turns TIFF by itself; some of its versions forget to say that they did. Others are not
-    # turned by its `exif_transpose`, which writes EXIF anew and fails where a camera wrote nonsense.
+    # Pillow turns TIFF itself, and some of its versions leave the tag unchanged. Other images are not
+    # turned by its `exif_transpose`, which writes EXIF again and fails if a camera wrote invalid
+    # entries.
     turn = None if image.format == "TIFF" else _TURNS.get(image.getexif().get(_ORIENTATION, 1))
     turned = image if turn is None else image.transpose(import_pillow().Transpose[turn])
     return turned.convert("RGB") if turned.mode == "CMYK" else turned
@@ -303,15 +304,15 @@ def area_average(image: Floats, size: tuple[int, int]) -> Floats:
         return np.stack([area_average(channel, size) for channel in np.moveaxis(image, 2, 0)], axis=2)
     height, width = image.shape
     means = _overlaps(height, size[0]) @ image @ _overlaps(width, size[1]).T
-    # A mean lies between the extremes; rounding would put white at 1 + 2e-16.
+    # A mean lies between the extremes, but rounding would put white at 1 + 2e-16.
     return np.clip(means, image.min(), image.max())
 
 
 def _overlaps(n_in: int, n_out: int) -> Floats:
     """Return the share of output cell i (row) that input pixel j (column) covers. Rows sum to one.
 
-    In units of 1/(n_in n_out) of the side, cell i is [i n_in, (i + 1) n_in) and pixel j is
-    [j n_out, (j + 1) n_out): whole numbers, so that no rounding decides which pixels touch a cell.
+    In units of 1/(n_in n_out) of the side, cell i is [i n_in, (i + 1) n_in) and pixel j is [j n_out, (j
+    + 1) n_out). These are whole numbers, so no rounding decides which pixels touch a cell.
     """
     cell = n_in * np.arange(n_out)[:, np.newaxis]
     pixel = n_out * np.arange(n_in)
@@ -320,7 +321,7 @@ def _overlaps(n_in: int, n_out: int) -> Floats:
 
 
 def unit_rows(X: Floats, files: Sequence[str], cure: str) -> Floats:
-    """Divide every row by its norm, in place; an all-black image has no direction, so it is an error."""
+    """Divide every row by its norm, in place. An all-black image raises an error."""
     norms: Floats = np.sqrt(np.einsum("ij,ij->i", X, X))  # without a second array the size of X
     black = np.flatnonzero(norms == 0.0)
     if black.size:
