@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -175,3 +175,19 @@ def write_json(path: Path, record: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.name}")
+
+
+def rows_by_seed(
+    path: Path, seeds: Iterable[int], computed: Callable[[int], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows of a file of JSON lines, and first add those of seeds that it does not contain."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    rows = [json.loads(line) for line in text.splitlines()]
+    done = {row["seed"] for row in rows}
+    with path.open("a", encoding="utf-8") as out:
+        for seed in seeds:
+            if seed not in done:
+                rows.append(computed(seed))
+                out.write(json.dumps(rows[-1]) + "\n")
+                out.flush()
+    return rows

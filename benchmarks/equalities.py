@@ -24,7 +24,6 @@ again.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +36,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import nsse
-from common import text_table
+from common import rows_by_seed, text_table
 from nsse import SmoothEmbedding
 from nsse.augment import Signals
 
@@ -241,15 +240,8 @@ def main(argv: Sequence[str] | None = None) -> dict[str, int]:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
     options = parser.parse_args(argv)
-    text = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
-    rows = [json.loads(line) for line in text.splitlines()]
-    done = {row["seed"] for row in rows}
-    with options.out.open("a", encoding="utf-8") as out:
-        for seed in range(options.first, options.first + options.configurations):
-            if seed not in done:
-                rows.append(compared(seed))
-                out.write(json.dumps(rows[-1]) + "\n")
-                out.flush()
+    seeds = range(options.first, options.first + options.configurations)
+    rows = rows_by_seed(options.out, seeds, compared)
     for row in rows:
         for kind, value in row["differences"].items():
             if not is_equal(value):

@@ -22,7 +22,6 @@ The file contains one JSON line per model. Lines that it already contains are no
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -43,7 +42,7 @@ import nsse
 import nsse.unlabeled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from common import text_table
+from common import rows_by_seed, text_table
 from given_ensembles import GivenEnsemble
 from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.certificates import certified_radius
@@ -376,17 +375,11 @@ def main(argv: Sequence[str] | None = None) -> dict[str, int]:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
     options = parser.parse_args(argv)
-    text = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
-    rows = [json.loads(line) for line in text.splitlines()]
-    done = {row["seed"] for row in rows}
-    with options.out.open("a", encoding="utf-8") as out:
-        for seed in range(options.first, options.first + options.models):
-            if seed not in done:
-                rows.append(attacked(seed))
-                out.write(json.dumps(rows[-1]) + "\n")
-                out.flush()
-                if rows[-1]["broken"]:
-                    print(rows[-1], flush=True)
+    seeds = range(options.first, options.first + options.models)
+    rows = rows_by_seed(options.out, seeds, attacked)
+    for row in rows:
+        if row["broken"]:
+            print(row)
     if rows:
         print(table(rows))
     totals = {key: sum(row[key] for row in rows) for key in ("positive", "tries", "broken")}
