@@ -31,3 +31,14 @@ def test_the_model_of_the_user_is_held_at_its_best_temperature(monkeypatch):
     held, free = (fitted(monkeypatch, prior, alone) for prior in (1e6, 0.0))
     assert len(held.members_) == len(free.members_) == 1
     assert held.weights_[0] == pytest.approx(free.weights_[0], rel=0.1)
+
+
+def test_a_scorer_sees_the_best_candidates_of_the_first_split_on_all_splits(monkeypatch):
+    monkeypatch.setattr("nsse.halving.SCORED_ROUNDS", ((None, 1), (1, 4)))
+    sigmas = [0.01, 0.02, 0.6, 100.0]
+    grid = {"sigma": sigmas, "smoothness": [1.0], "decision": ["scores"]}
+    own = SmoothEmbedding(metric="euclidean", standardize=True, sigma=0.02, smoothness=1.0)
+    search = SmoothEmbeddingCV(own, grid=grid, scoring="neg_log_loss", random_state=0)
+    search.fit(X[::3], Y[::3])
+    # The model of the user stays, and the best of the others stays with it.
+    assert [one["sigma"] for one in search.cv_results_["params"]] == [0.02, 0.6]
