@@ -103,7 +103,7 @@ def _rank_and_value(own: Ranking, name: str) -> str:
 
 def reference_table(frame: pd.DataFrame) -> str:
     """Return the mean accuracies of classifiers of all features and of the maps in the plane."""
-    names = [*REFERENCES, *dict.fromkeys(_maps_of(frame))]
+    names = list(dict.fromkeys([*REFERENCES, *_maps_of(frame)]))
     means = reference_accuracies(frame, names).sort_values(ascending=False)
     told = [[f"**{one}**" if one in OURS else one, f"{value:.3f}"] for one, value in means.items()]
     return markdown(["two coordinates, or all features", "mean accuracy"], told)

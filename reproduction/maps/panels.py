@@ -1,4 +1,4 @@
-"""The figure of small multiples: positions of unseen samples by three maps, drawn by one rule.
+"""The figure of small multiples: positions of unseen samples by several maps, drawn by one rule.
 
 Every panel shows the first two coordinates of the same test samples. They are moved to the middle and
 divided by one number, so that the farthest of 98 % of the samples is at the border. Colors are classes,
@@ -8,7 +8,7 @@ and the title states the share of test samples that five neighbors in the traini
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +26,37 @@ from reproduction.study.study import standardised
 
 # One data set of every kind, and one table with many classes.
 SHOWN = ("segmentation", "treeData", "embedded_flowers", "digits", "yale")
-MAPS = ("supervised UMAP", "LDA", "SmoothEmbeddingCV")
+# Maps, by the methods that they are of.
+MAPS = {
+    "supervised UMAP": "supervised UMAP",
+    "LDA": "LDA",
+    "LDA class map": "LDA class map",
+    "SmoothEmbeddingCV": "SmoothEmbeddingCV",
+    "SmoothEmbeddingCV class map": "SmoothEmbeddingCV",
+}
 MOST_SHOWN, SIZE, WITHIN = 200, 20, 0.98
 
 
-def positions(names: Sequence[str] = SHOWN, maps: Sequence[str] = MAPS) -> pd.DataFrame:
-    """Return positions of test samples of the first split, one line for each sample and map."""
+def positions(names: Sequence[str] = SHOWN, maps: Mapping[str, str] = MAPS) -> pd.DataFrame:
+    """Return positions of test samples of the first split, one line for each sample and map.
+
+    ``maps`` are names of maps with the names of their methods.
+    """
     frames = []
     for name in names:
         X, y = sets.samples(name)
         train, test = sets.draw(y, SIZE, 0)
         own, new = standardised(X[train], X[test])
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = {
+                one.name: one
+                for method in dict.fromkeys(maps.values())
+                for one in METHODS[method](own, y[train], 2)
+            }
         for map_name in maps:
-            with threadpool_limits(1), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                one = METHODS[map_name](own, y[train], 2)[0]
-                F = one.place(new)
+            one = found[map_name]
+            F = one.place(new)
             right = measures.accuracy(one.train, y[train], F, y[test])
             part = pd.DataFrame(in_square(F)[:MOST_SHOWN], columns=["x", "y"]).round(3)
             frames.append(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reproduction.maps.methods import LEFT_OUT, REFERENCES
+from reproduction.maps.methods import CLASS_MAP, LEFT_OUT, REFERENCES
 from reproduction.rows import Row
 from reproduction.study.ranks import critical_difference
 
@@ -70,14 +70,15 @@ def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
                 line["signed gap"], line["gap"] = line["gap"], abs(line["gap"])
             if "alone" in line:
                 line["alone"] = line["alone"] if line["alone"] > ROUNDING else 0.0
-            lines += [line | {"dimension": dimension} for dimension in _dimensions(task.d, classes)]
+            for dimension in _dimensions(task.d, classes):
+                if dimension == FLAT or CLASS_MAP not in name:
+                    lines.append(line | {"dimension": dimension})
     return pd.DataFrame(lines)
 
 
 def _dimensions(d: int | None, classes: int) -> list[str]:
     """Return the groups of experiments that a row counts in. Both, for a classifier without a map."""
-    found = [FLAT] * (d in (None, 2)) + [FULL] * (d in (None, classes - 1))
-    return found
+    return [FLAT] * (d in (None, 2)) + [FULL] * (d in (None, classes - 1))
 
 
 @dataclass(frozen=True)

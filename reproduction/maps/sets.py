@@ -7,6 +7,7 @@ column of words becomes one column of zeros and ones for every word.
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain, islice, zip_longest
@@ -106,14 +107,16 @@ def samples(name: str) -> tuple[Floats, Ints]:
 def read_table(path: Path) -> tuple[Floats, Ints]:
     """Return the samples of a file with a header and the class in the first column.
 
-    A question mark in a column of words is a word.
+    Lines of classes of fewer than 4 samples are left out. A column with a question mark is one of words.
     """
     with path.open(encoding="utf-8", newline="") as file:
         _, *lines = ([entry.strip() for entry in line] for line in csv.reader(file) if line)
     if len({len(line) for line in lines}) != 1:
         found = sorted({len(line) for line in lines})
         raise rule_error(path.name, "have as many entries in every row", found, "Take it again.")
-    labels, *columns = zip(*lines, strict=True)
+    counts = Counter(line[0] for line in lines)
+    # Before columns are read: a second line of names would turn all columns into words.
+    labels, *columns = zip(*(line for line in lines if counts[line[0]] >= LEAST_SAMPLES), strict=True)
     return np.hstack([study_sets.numbers(column) for column in columns]), study_sets.codes_of(labels)
 
 

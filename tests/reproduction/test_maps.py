@@ -40,6 +40,8 @@ def home(tmp_path, monkeypatch):
     text = "\n".join(lines) + "\n"
     (tmp_path / "maps" / "made.csv").write_text(text, encoding="utf-8")
     (tmp_path / "maps" / "zoo.csv").write_text(text, encoding="utf-8")
+    twice = text.replace("\n", "\ncolumn,number,word\n", 1)
+    (tmp_path / "maps" / "named_twice.csv").write_text(twice, encoding="utf-8")
     (tmp_path / "maps" / "torn.csv").write_text("class,n\na,1\nb\n", encoding="utf-8")
     (tmp_path / "wide").mkdir()
     for name, count in (("genes_ecoli", 40), ("series_few", 39), ("genes_b", 45), ("embedded_x", 50)):
@@ -64,6 +66,10 @@ def test_the_first_column_is_the_class_and_words_become_columns(home):
     assert np.bincount(y).tolist() == [60, 50, 44]
     with pytest.raises(ValueError, match=r"`torn.csv` must have as many entries in every row"):
         sets.samples("torn")
+
+
+def test_a_second_line_of_names_does_not_turn_numbers_into_words(home):
+    np.testing.assert_array_equal(sets.samples("named_twice")[0], sets.samples("made")[0])
 
 
 def test_a_table_whose_labels_are_names_is_left_out(home):
@@ -245,7 +251,9 @@ def test_rows_and_the_page_are_made_by_the_command(home, tmp_path, capsys):
     assert "8 computed" in capsys.readouterr().out
     assert main([*command, "--methods", *QUICK]) == 0
     assert "8 found, 0 computed" in capsys.readouterr().out
-    positions = panels.positions(["made"], ["LDA", "SmoothEmbedding"])
+    positions = panels.positions(
+        ["made"], {"LDA": "LDA", "SmoothEmbedding class map": "SmoothEmbedding"}
+    )
     positions.to_csv(out / "panels.csv", index=False)
     assert main(["maps", "--out", str(out), "--page"]) == 0
     text = (out / "maps.md").read_text(encoding="utf-8")
@@ -306,6 +314,16 @@ def test_left_out_gaps_and_rounding_count_as_documented():
     row = Row(Task("x", "LDA", 5, 0, 2, RECIPE, "maps"), 0.5, 1.0, 1.0, {}, details, {})
     line = frame_of([row]).iloc[0]
     assert (line["gap"], line["alone"], line["null"]) == (0.2, 0.0, 0.0)
+
+
+def test_class_maps_are_ranked_in_the_plane_alone():
+    details = {"classes": 3, "largest class": 5, "train": 15, "test": 9, "bytes": 1}
+    details["maps"] = {"LDA": {"accuracy": 0.5}, "LDA class map": {"accuracy": 0.6}}
+    row = Row(Task("x", "LDA", 5, 0, 2, RECIPE, "maps"), 0.5, 1.0, 1.0, {}, details, {})
+    frame = frame_of([row])
+    assert set(frame.loc[frame["map"] == "LDA", "dimension"]) == {FLAT, FULL}
+    assert set(frame.loc[frame["map"] == "LDA class map", "dimension"]) == {FLAT}
+    assert page.reference_table(frame).count("LDA class map") == 1
 
 
 def test_all_panels_are_drawn_by_one_rule():
