@@ -1,4 +1,4 @@
-"""A fitted model on other devices: its map in the array API standard.
+"""Compute fitted models on other devices, with their maps in the array API standard.
 
     f(x) = κ(‖A x − z‖²/σ²) C
 
@@ -46,15 +46,15 @@ METHODS = {
 def to_device(model: Any, device: Any) -> Any:
     """Return a copy of a fitted model whose arrays are on a device.
 
-    Without it a model moves its centers to the device of the samples in every call.
+    Without it, a model moves its centers to the device of the samples in every call.
 
     Parameters
     ----------
     model : estimator
-        Fitted, `SmoothEmbedding` or another method of this library, with a kernel or linear map.
+        A fitted `SmoothEmbedding`, or another method of this library, with a kernel map or a linear map.
     device : str, torch.device, array or None
-        A device of torch, such as ``"cuda"``; or any array, whose namespace and device are taken: of
-        CuPy, JAX, array-api-strict. None brings arrays back to NumPy.
+        A device of torch, such as ``"cuda"``, or any array of CuPy, JAX or array-api-strict, whose
+        namespace and device are used. None brings arrays back to NumPy.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def to_device(model: Any, device: Any) -> Any:
     >>> type(nsse.devices.to_device(model, None).embedding_).__name__
     'ndarray'
     """
-    # Where all is NumPy there is nothing to dispatch, and SciPy need not be prepared for it.
+    # If everything is in NumPy, there is nothing to dispatch, and SciPy need not be prepared for it.
     arrays = [value for value in vars(model).values() if hasattr(value, "__dlpack__")]
     is_here = device is None and all(isinstance(array, np.ndarray) for array in arrays)
     with config_context(array_api_dispatch=not is_here):
@@ -104,7 +104,7 @@ def asked(model: Any, what: str, X: SamplesLike) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RemoteMap:
-    """A map whose arrays are on a device: from samples there to coordinates in NumPy."""
+    """A map whose arrays are on a device. It takes samples there and returns coordinates in NumPy."""
 
     home: Home
     affine: dict[str, Any]  # the arrays of an `Affine`, by name
@@ -151,7 +151,7 @@ class RemoteMap:
         if self.kernel is None:
             return U
         D2 = xp.sum(U * U, axis=1)[:, None] + self.squares - 2.0 * (U @ self.centers.T)
-        # Rows may lie anywhere: where a square overflows, so does every distance.
+        # Rows may be anywhere. If a square overflows, so does every distance.
         D2 = xp.where(xp.isfinite(D2), D2, xp.asarray(xp.inf, dtype=D2.dtype, device=self.home.device))
         farthest = FARTHEST["float64" if D2.dtype == xp.float64 else "float32"]
         t = xp.clip(xp.clip(D2, min=0.0) / self.kernel.sigma**2, max=farthest)
@@ -188,7 +188,7 @@ class Functions:
 
 @dataclass(frozen=True, eq=False)
 class Remote:
-    """A model whose maps are on a device; it decides as the model does."""
+    """A model whose maps are on a device. It uses the scores of the model."""
 
     home: Home
     map: Any

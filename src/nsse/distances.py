@@ -49,7 +49,7 @@ def squared_distances(U: Matrix, V: Matrix, V_squares: Floats | None = None) -> 
         np.maximum(D2, 0.0, out=D2)
     if symmetric:
         np.fill_diagonal(D2, 0.0)
-    # New rows may lie anywhere: where ‖u‖² overflows, so does every distance.
+    # New rows may be anywhere. If ‖u‖² overflows, so does every distance.
     far = ~np.isfinite(u2)
     if far.any():
         D2[far] = np.inf
@@ -83,7 +83,7 @@ def median_distance(D2: Floats) -> float:
     """Return the median distance over the pairs of distinct rows, which is our unit of length.
 
     ``D2`` holds the squared distances of all pairs. Pairs at distance zero are left out, because they
-    do not tell how far samples lie apart.
+    contain no information about the scale.
     """
     distinct, lost = _distinct_pairs(D2)
     if distinct.size == 0:
@@ -169,7 +169,7 @@ def in_row_blocks(
     if X.shape[0] <= size:
         return function(X)
     out = np.empty((X.shape[0], n_columns))
-    out[:1] = function(X[:1])  # what is formed later is formed here, once
+    out[:1] = function(X[:1])  # functions that are computed later are computed here, once
 
     def fill(start: int) -> None:
         out[start : start + size] = function(X[start : start + size])

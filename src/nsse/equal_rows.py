@@ -21,7 +21,7 @@ from nsse.affine import is_sparse
 
 Hashes = NDArray[np.uint64]
 
-# Columns that tell nearly all rows apart. Only rows that agree in these are hashed as a whole.
+# Columns that distinguish nearly all rows. Only rows that agree in these are hashed as a whole.
 FEW_COLUMNS = 48
 # Values of the representatives that are held in memory at a time, 512 MB.
 HELD_VALUES = 64_000_000

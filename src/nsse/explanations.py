@@ -1,4 +1,4 @@
-"""Why a prediction: the features that move it, and the training samples that influence it most.
+"""Explain predictions by the features that move them, and by the most influential training samples.
 
 A prediction depends on the difference of two affine functions of f, for the class c and its rival r,
 

@@ -1,8 +1,7 @@
-"""Graphs of samples: nearest neighbours within classes and among all rows, and their Laplacians.
+"""Build graphs of nearest neighbors, within classes and among all rows, and their Laplacians.
 
 Rows are joined if either is among the k nearest of the other, so that every graph is symmetric.
-Distances are never held for all pairs: within classes those of one class, among all rows those of a
-block of rows.
+Distances are never stored for all pairs. They are stored for one class, or for one block of rows.
 
 The paper's method (`nsse.published`) has distances of all pairs, weights the edges within classes by
 exp(−‖x_i − x_j‖²/β), and needs one operator of both its graphs, S.
@@ -77,8 +76,8 @@ def gaussian_class_graph(
 ) -> sparse.csr_array:
     """Return W_w of the paper, exp(−‖x_i − x_j‖²/β) for the edges of `within_class_graph`.
 
-    ``D2`` are the squared distances of all rows; β is the mean squared length of the edges where it is
-    None.
+    ``D2`` are the squared distances of all rows. If β is None, it is the mean squared length of the
+    edges.
     """
     here, there = _class_edges(
         lambda own: D2[own[:, :, np.newaxis], own[:, np.newaxis]], codes, n_neighbors
@@ -167,15 +166,15 @@ def degrees(W: Matrix) -> Floats:
 class ShiftedGraph:
     """S = L_w + μ1 (N I − L_b) ⪰ 0, never formed.
 
-    Departs from the paper: its L_w − μ1 L_b is indefinite. The constant μ1 N I moves every eigenvalue by
-    μ1 N and no eigenvector. With class sizes n_c and class indicators E, L_b = diag(N − n_c) − 11' +
+    Departs from the paper, whose L_w − μ1 L_b is indefinite. The constant μ1 N I moves every eigenvalue
+    by μ1 N and no eigenvector. With class sizes n_c and class indicators E, L_b = diag(N − n_c) − 11' +
     EE', so
 
         S = L_w + μ1 (diag(n_c) − EE' + 11'):
 
-    μ1 joins all samples of a class to each other, and centres the embedding. Both Laplacians vanish on
-    what is constant in every class, so rows are centred by class first: nearly constant columns keep
-    their digits.
+    μ1 joins all samples of a class to each other, and centers the embedding. Both Laplacians vanish on
+    vectors that are constant in every class, so rows are centered by class first, which keeps the digits
+    of nearly constant columns.
 
     Attributes
     ----------
@@ -216,7 +215,7 @@ class ShiftedGraph:
 
     @cached_property
     def _joins(self) -> sparse.csr_array:
-        """L_w + μ1 diag(n_c): what S is of rows that are centred by class, but for their sum."""
+        """L_w + μ1 diag(n_c), which is S for rows that are centered by class, apart from their sum."""
         return sparse.csr_array(self.L + sparse.diags_array(self.mu1 * self.sizes[self.codes]))
 
     def __call__(self, A: Floats) -> Floats:
@@ -248,7 +247,7 @@ class ShiftedGraph:
             n = len(members)
             block = self.L[members][:, members].toarray() + self.mu1 * (n * np.eye(n) - 1.0)
             values, vectors = np.linalg.eigh(block)
-            # ⪰ 0 by construction: what is below zero is rounding.
+            # ⪰ 0 by construction, so that negative values are rounding errors
             out[members] = (vectors * np.sqrt(np.maximum(values, 0.0))).T @ K[members]
         out[-1] = np.sqrt(self.mu1) * K.sum(axis=0)
         return out

@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 # A row belongs to the hull of others if the square of its height, as a share of its squared distance
-# from the origin, is below this: rounding has eaten the rest.
+# from the origin, is below this value, because the rest is a rounding error.
 FLAT = 1e-10
-# Weights of a row in another one that are rounding.
+# Weights below this value are rounding errors.
 NO_WEIGHT = 1e-5
 
 
@@ -98,7 +98,8 @@ class Hull:
         """Return the squared height of some rows over the affine hull of all other rows."""
         L, lengths = self.factor()
         vertices = np.append(self.independent, self.origin)
-        # Column p of L⁻¹ is the slope of the barycentric coordinate of row p; that of the origin is −Σ.
+        # Column p of L⁻¹ is the slope of the barycentric coordinate of row p. The slope for the origin
+        # is −Σ.
         slopes = linalg.lapack.dtrtri(L, lower=True)[0] / lengths
         slopes = np.column_stack([slopes, slopes.sum(axis=1)])
         squares = np.zeros(len(self.gram))
@@ -115,8 +116,8 @@ class Hull:
         inside = self._coordinates(L, lengths, others)
         weights = linalg.solve_triangular(L.T, inside, check_finite=False)
         of_origin = 1.0 - (weights / lengths[:, np.newaxis]).sum(axis=0, keepdims=True)
-        # Compare lengths, because rows far away have small weights. What is left of a row that is equal
-        # to the origin is rounding.
+        # Compare lengths, because rows far away have small weights. The rest of a row that is equal to
+        # the origin is a rounding error.
         distances = from_origin(self.gram, self.origin)[1][others]
         weights = np.where(distances > 0.0, weights / np.where(distances > 0.0, distances, 1.0), 0.0)
         return vertices[np.any(np.abs(np.concatenate([weights, of_origin])) > NO_WEIGHT, axis=1)]
@@ -140,7 +141,7 @@ def from_origin(gram: Floats, origin: int) -> tuple[Floats, Floats]:
     C[origin] = 0.0
     C[:, origin] = 0.0
     squares = np.maximum(C.diagonal(), 0.0)
-    # What is left of two equal rows is rounding.
+    # The rest of two equal rows is a rounding error.
     squares[squares <= FLAT * (np.abs(gram.diagonal()) + abs(own[origin]))] = 0.0
     return C, np.sqrt(squares)
 

@@ -36,7 +36,7 @@ EPS = float(np.finfo(np.float64).eps)
 PANEL_VALUES = 32_768  # values worked through at a time, 256 kB
 # Profiles are never evaluated beyond these t, so that polynomials in t do not overflow.
 FARTHEST = {"float64": 1e100, "float32": 1e9}
-# Where profiles are checked: t from 0 to values at which every kernel in use has faded.
+# Values of t at which profiles are checked, from 0 to values at which every kernel in use has faded.
 CHECKED_AT = np.concatenate([[0.0], np.geomspace(1e-12, 1e4, 129)])
 # t from which the slope at zero is checked, orders of divided differences, and steps of a bisection.
 NEAR_ZERO = np.geomspace(1e-12, 1e2, 57)
@@ -47,9 +47,9 @@ RATE_ERROR, STEP = 1e-7, 1e-5
 NEARBY = np.arange(-8192, 8193, 512)
 # Centers among which a kernel matrix is checked, at most.
 CHECKED_CENTERS = 2000
-# Where slopes are checked: closely enough to see the largest one.
+# Values at which slopes are checked, dense enough to find the largest one.
 SLOPES_AT = np.geomspace(1e-8, 1e4, 4001)
-# What a kernel may replace by closed forms of its profile.
+# Methods that a kernel may replace by closed forms of its profile.
 CLOSED_FORMS = (
     "__call__",
     "from_products",
@@ -383,7 +383,8 @@ class Kernel(ABC, BaseEstimator):
         K = self.between(Z, Z)
         terms = 2.0 * (Z.shape[1] + 8) * EPS
         spread = 4.0 * float(squared_norms(Z).max(initial=0.0)) / self.sigma**2
-        # The norm of the rounding of a matrix is at most its size times that of its largest entry.
+        # The norm of rounding errors of a matrix is at most its size times the error of its largest
+        # entry.
         tolerance = len(K) * self.rounding(terms, terms * spread)
         least = float(linalg.eigvalsh(K, subset_by_index=[0, 0])[0])
         if least >= -tolerance:
@@ -484,7 +485,7 @@ class Gaussian(Kernel):
         return np.asarray(-np.expm1(-t))
 
     def reach(self, change: Floats) -> Floats:
-        """Return σ √(−log(1 − change²/2)), the inverse of `change`; infinite from √2 on."""
+        """Return σ √(−log(1 − change²/2)), the inverse of `change`, which is infinite from √2 on."""
         half = np.square(change) / 2.0
         inside = np.minimum(half, 1.0 - 1e-16)
         return np.where(half < 1.0, self.sigma * np.sqrt(-np.log1p(-inside)), np.inf)
@@ -537,7 +538,7 @@ class Exponential(Kernel):
         return np.asarray(-np.expm1(-np.sqrt(t)))
 
     def reach(self, change: Floats) -> Floats:
-        """Return −σ log(1 − change²/2), the inverse of `change`; infinite from √2 on."""
+        """Return −σ log(1 − change²/2), the inverse of `change`, which is infinite from √2 on."""
         half = np.square(change) / 2.0
         inside = np.minimum(half, 1.0 - 1e-16)
         return np.where(half < 1.0, -self.sigma * np.log1p(-inside), np.inf)
@@ -607,7 +608,7 @@ def solvable(kernel: Kernel, smoothness: float) -> Iterator[None]:
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """Return the kernel that a ``kernel`` parameter means: one of `NAMES`, or an object."""
+    """Return the kernel that a ``kernel`` parameter describes: one of `NAMES`, or an object."""
     names = ", ".join(repr(name) for name in NAMES)
     rule, cure = f"be one of {names}, or a Kernel object", "See nsse.kernels.Kernel for your own."
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
@@ -628,7 +629,7 @@ def as_kernel(kernel: Any) -> Kernel:
 
 
 def _varies(kernel: Kernel) -> str | None:
-    """Compare values at nearby numbers, less what the profile falls by: they differ by rounding."""
+    """Compare values at nearby numbers, less the decrease of the profile, which leaves rounding."""
     t = CHECKED_AT[1:, np.newaxis]
     nearby = t * (1.0 + EPS * NEARBY)
     kappa = np.asarray(kernel.profile(nearby, np)) - kernel.rate(t) * (nearby - t)

@@ -1,8 +1,8 @@
 """Class scores of training samples by models that have not seen them.
 
-Temperatures, conformal sets and typicality compare new samples with left-out training samples, so these
-must have lost all that a new sample lacks: their place in the regression, in the metric and in the hull
-(`nsse.hull`).
+Temperatures, conformal sets and typicality compare new samples with left-out training samples. Left-out
+samples must therefore lose everything that a new sample lacks: their place in the regression, in the
+metric and in the hull (`nsse.hull`).
 
 If the centers are the rows, this has a closed form. Let G = K + λW⁻¹, and let row i stand for several
 equal samples with the total weight w_i. Leaving one of them out removes the weight r and adds 1/δ, δ =
@@ -11,8 +11,8 @@ one sample has δ = 0. The distances of the row lose the edges of the row in the
 (`nsse.metrics.scatter`) and its height over the hull of the other rows.
 
 With other centers, augmented samples, or a metric without such a formula, the model is fitted again
-without one fold at a time, unless there are many more samples than features: then a row can hardly
-influence the metric.
+without one fold at a time. If there are many more samples than features, this is not needed, because a
+row can hardly influence the metric.
 
 The calibration leaves only some of many samples out. `left_out_embedding_` needs all of them, so the
 functions here also work for all rows.
@@ -35,10 +35,10 @@ from nsse.ridge import ExactFactors, Ridge, SumFactors
 from nsse.rows import Rows, indicators
 from nsse.scores import Scores
 
-# Samples that are left out by a formula: all up to so many, then some of them.
+# Number of samples that are left out by a formula. If there are more, some of them are drawn.
 LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
-# Samples that are left out of the metric or of the hull as well: each of them takes a row of distances
-# anew.
+# Number of samples that are left out of the metric or of the hull as well, for each of which a row of
+# distances is computed again.
 LEFT_OUT_OF_METRIC = 200
 # Folds. For the calibration, no more are left out than give `LEFT_OUT_OF_METRIC` samples.
 FOLDS = 10
@@ -102,7 +102,7 @@ class Fitted(Protocol):
 
 
 def left_out_positions(rows: Rows, most: int, some: int) -> Ints:
-    """Return the rows of the samples that are left out: all with a label, or some if they are too many.
+    """Return the rows of the samples that are left out: all labeled ones, or some if there are too many.
 
     They are chosen in the order of the hashes of the rows, so that the order of the samples has no
     influence.
@@ -309,9 +309,9 @@ def gain_of_one(P: Floats, G: Floats, c: Floats, codes: Ints, whole: Floats, out
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Labeled rows in the embedding, among which the nearest one decides.
+    """Labeled rows in the embedding for the rule of the nearest sample.
 
-    If equal rows have different classes, the class with the largest weight decides. ``rows`` are the
+    If equal rows have different classes, the class with the largest weight is used. ``rows`` are the
     positions of the labeled rows among all rows, ascending, and ``per_sample`` of them belong to one
     sample.
     """
@@ -336,10 +336,10 @@ class Neighbors:
 
     @property
     def decisive(self) -> NDArray[np.bool_]:
-        """Return which rows decide, one class for every place."""
+        """Return which rows are used, one class for every place."""
         pairs = self.places * (int(self.codes.max()) + 1) + self.codes
         _, group = np.unique(pairs, return_inverse=True)
-        weights = np.bincount(group, self.weights)[group]  # of equal rows of a class together
+        weights = np.bincount(group, self.weights)[group]  # equal rows of a class together
         order = np.lexsort([self.codes, -weights, self.places])
         best = order[np.unique(self.places[order], return_index=True)[1]]
         winner = np.full(int(self.places.max()) + 1, -1)
@@ -369,7 +369,7 @@ class Neighbors:
         return np.asarray(-np.minimum.reduceat(D2[:, order], starts, axis=1))
 
     def _winner(self, together: Ints, code: int, lost: float) -> int:
-        """Return the class that decides at a place without one sample, −1 if nothing is left."""
+        """Return the class of a place without one sample, or −1 if no sample is left."""
         weights = np.bincount(self.codes[together], self.weights[together], int(self.codes.max()) + 1)
         rest = weights[code] - lost
         weights[code] = rest if rest > 1e-9 * weights[code] else 0.0

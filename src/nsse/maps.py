@@ -1,13 +1,13 @@
-"""Maps f: Rⁿ → R^d of fitted models: a sum of kernels in a metric, or a linear map.
+"""Represent the maps f: Rⁿ → R^d of fitted models: sums of kernels in a metric, and linear maps.
 
     KernelMap   f(x) = Σ_j κ(‖A x − z_j‖²/σ²) C_j,      LinearMap   f(x) = (x − shift) T + offset
 
 The gradient of a sum of kernels behind the metric is Σ_j w_j (u − z_j) with w_j = 2κ′(t_j)/σ² times the
 coefficient (`summed_gradients`). Jacobians, explanations and certificates all use it.
 
-A map says what a certificate needs: for every direction a, |a'(f(u) − f(v))| is at most √(a'Qa) times a
-function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the kernel,
-C'K_ZZ C, or T'T; `reach` inverts the function, in the units of the samples.
+A map contains what a certificate needs. For every direction a, |a'(f(u) − f(v))| is at most √(a'Qa)
+times a function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the
+kernel, C'K_ZZ C, or T'T. `reach` inverts the function, in the units of the samples.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class KernelMap:
     Attributes
     ----------
     metric : Affine
-        A, with shift and unit of length: takes samples to where the kernel measures.
+        A, with shift and unit of length. It maps samples into the space of the kernel.
     centers : ndarray or csr_array of shape (n_centers, n_outputs of the metric)
         z_j, in the metric.
     kernel : Kernel
@@ -167,7 +167,7 @@ class KernelMap:
 
     def at_rows(self, X: SamplesLike) -> Floats:
         """Return f at all rows at once."""
-        return (self.coef.T @ self.kernel_rows(X).T).T  # few columns: sooner from this side
+        return (self.coef.T @ self.kernel_rows(X).T).T  # few columns, which is faster from this side
 
     def kernel_rows(self, X: SamplesLike) -> Floats:
         """Return k(A x_i, z_j) for all rows and centers."""
@@ -181,9 +181,9 @@ class KernelMap:
 
     @cached_property
     def used(self) -> tuple[Any, Floats] | None:
-        """Columns in which the centres are not all zero, and what they are there; None if sparse.
+        """The columns in which dense centers are not all zero, and their values there.
 
-        Constant features are zero behind a metric: pictures have many at their edges.
+        Constant features are zero behind a metric. Images have many of them at their edges.
         """
         if is_sparse(self.centers):
             return None

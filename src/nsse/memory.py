@@ -1,4 +1,4 @@
-"""How many bytes a fit takes: squares of the centers, blocks of rows, and what the metric holds."""
+"""Estimate how many bytes a fit takes for squares of the centers, blocks of rows and the metric."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def require_fit_memory(n_rows: int, n_features: int, n_centers: int) -> None:
 def center_count(centers: Any, n_samples: int) -> int:
     """Return how many centers a `centers` parameter means for so many samples, at most.
 
-    A selector of the user's own does not tell its number. It counts as "auto".
+    The number of centers of a selector of the user is unknown, so it counts as "auto".
     """
     if centers is None:
         return n_samples

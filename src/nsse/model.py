@@ -1,4 +1,4 @@
-"""From training rows to a model: metric, hull, regression, coordinates, and values for left-out rows.
+"""Fit a model to training rows: metric, hull, regression, coordinates, and values for left-out rows.
 
 Everything here is a function of rows and settings, so that the model can be fitted again without a fold
 of its samples (`nsse.left_out`).
@@ -85,7 +85,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Space:
-    """Where the kernel measures.
+    """The space in which the kernel measures distances.
 
     Attributes
     ----------
@@ -114,11 +114,11 @@ class Model:
     rows : Rows
         Training rows behind the metric.
     space : Space
-        Where the kernel measures.
+        The space in which the kernel measures distances.
     ridge : Ridge
         The solved regression.
     rotation : ndarray of shape (n_classes, n_classes - 1)
-        Takes s − π to coordinates.
+        The matrix that maps s − π to coordinates.
     map : KernelMap
         f.
     scores : Scores
@@ -182,7 +182,7 @@ def learned(
     space = Space(metric, affine, found.unit, found.hull is not None)
     near = labeled_by(settings.unlabeled, rows.through(found.affine))
     if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
-        # Labels that were propagated tell of which classes the other samples are.
+        # Propagated labels determine the classes of the other samples.
         centers = chosen_centers(wanted, replace(rows, codes=near.codes), rng)
     left = None
     if centers is None and settings.unlabeled.is_exact:
@@ -288,7 +288,7 @@ def by_refits(given: Rows, model: Model, settings: Settings, enough: float) -> L
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit assigns to the estimator, all at once. The names are those of the attributes."""
+    """The attributes that a fit assigns to the estimator, all at once."""
 
     classes_: NDArray[Any]
     metric_: BaseEstimator
@@ -334,7 +334,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Samples:
-    """What a fit assigns to the estimator about its training samples, in the order of the samples."""
+    """The attributes of the training samples that a fit assigns to the estimator, in their order."""
 
     embedding_: NDArray[Any]
     labels_: NDArray[Any]

@@ -34,7 +34,7 @@ FLOATS = [np.float64, np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A step, or several: missing entries are filled in, and an affine map follows.
+    """One or several steps that fill in missing entries and then apply an affine map.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ def _encoder(step: Any) -> Form | None:
 
 
 def _columns(step: Any) -> Form | None:
-    """Return the form of a `ColumnTransformer`: its parts take some columns each, side by side."""
+    """Return the form of a `ColumnTransformer`, whose parts take some columns each."""
     n = step.n_features_in_
     m = max(outputs.stop for outputs in step.output_indices_.values())
     matrix = np.zeros((n, m))
@@ -403,7 +403,7 @@ def _columns(step: Any) -> Form | None:
         is_taken[own] = True
         matrix[own, outputs] = form.affine.dense()
         offset[outputs] = form.affine(shift[own][np.newaxis])[0]
-    fill[~is_taken] = 0.0  # what is missing there does not matter
+    fill[~is_taken] = 0.0  # missing entries do not matter there
     return Form(Affine.linear(shift, matrix, offset), None if np.isnan(fill).all() else fill)
 
 

@@ -1,4 +1,4 @@
-"""The one regression: class scores from kernels, smooth in the space of the kernel.
+"""Fit class scores by one regression on kernels, with a penalty in the space of the kernel.
 
 Rows x_i of class c_i and weight w_i, centers z_j, class shares π, targets t_i = e_{c_i} − π. The scores
 s = π + Σ_j k(·, z_j) C_j minimize
@@ -125,7 +125,8 @@ class Ridge:
 
         The most separating coordinate is first.
         """
-        # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
+        # s − π sums to zero over classes. A basis of these vectors leaves out the coordinate that is
+        # always zero.
         basis = linalg.helmert(len(self.sizes)).T
         centred = self.class_means - self.sizes @ self.class_means / self.sizes.sum()
         _, _, W = np.linalg.svd(np.sqrt(self.sizes)[:, np.newaxis] * centred @ basis)
@@ -160,7 +161,7 @@ class Ridge:
 
 @dataclass(frozen=True)
 class Sums:
-    """K'WK, its lower half, K'W times the class indicators, weights of classes; blocks add up."""
+    """K'WK (its lower half), K'W times the class indicators, and weights of classes. Blocks add up."""
 
     products: Floats
     by_class: Floats
@@ -182,7 +183,7 @@ class Penalty(Protocol):
 
 @dataclass(frozen=True)
 class KernelSums:
-    """`Sums` of a block of rows; runs wherever the block is."""
+    """Return `Sums` of a block of rows, computed on the device of the block."""
 
     kernel: Kernel
     centers: Matrix
@@ -221,9 +222,9 @@ def independent_centers(
 ) -> tuple[Any, Floats]:
     """Drop centers that are numerically linearly dependent on the others, and return R with K_ZZ = R'R.
 
-    Rounding in K'WK, about ε N √m, is enlarged by the inverse of the least squared distance of a
-    centre's function to the span of the others; a pivoted Cholesky factorisation leaves out what would
-    drown λ.
+    Rounding errors in K'WK, about ε N √m, are enlarged by the inverse of the least squared distance of a
+    center's function to the span of the others. A pivoted Cholesky factorization leaves out functions
+    whose rounding errors would exceed λ.
     """
     K = kernel.between(centers, centers)
     eps = float(np.finfo(np.float64).eps)

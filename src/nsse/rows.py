@@ -127,7 +127,7 @@ class Rows:
 
     @property
     def shares(self) -> Floats:
-        """π, the share of every class in the weight of all labelled rows."""
+        """π, the share of every class in the weight of all labeled rows."""
         return np.asarray(self.sizes / self.sizes.sum())
 
     @property
@@ -227,7 +227,7 @@ def joined(places: Ints, codes: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class Expansion:
-    """Every row followed by its augmented copies."""
+    """Store every row followed by its augmented versions."""
 
     augment: Callable[[Any], Any]
 

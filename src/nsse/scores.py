@@ -1,11 +1,11 @@
-"""Decisions in the embedding: the label of the largest of some affine functions of f.
+"""Decide in the embedding by the largest of some affine functions of f.
 
     v_j(f) = w_j'f + b_j,   label = class of the largest v_j:
 
-class scores (one function per class), linear classifiers, and the nearest training sample, which has
-the largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the
-page of the report know nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), v_c the largest
-function of class c, with the temperature τ that makes the values of left-out samples likeliest.
+class scores (one function per class), linear classifiers, and the nearest training sample, which has the
+largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the report
+use nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), where v_c is the largest function of
+class c. The temperature τ makes the values of left-out samples most likely.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from scipy.special import log_softmax, softmax
 
 from nsse._support.types import Floats, Ints
 
-# 1/τ of values that tell nothing, or the wrong class; and beyond which they differ by rounding only.
+# 1/τ of values without information or with the wrong class, and the limit from which values differ by
+# rounding only.
 LEAST_SHARPNESS, MOST_SHARPNESS = 0.01, 1e12
 BLOCK_VALUES = 4_000_000  # values of functions held at a time, 32 MB
 
@@ -132,9 +133,9 @@ def as_decision(values: Floats) -> Floats:
 def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> float:
     """Return τ with the smallest log-loss, which is convex in 1/τ, or 1 if nothing was left out.
 
-    Rows that have −∞ for their own class are not counted: without them their class is unknown.
-    One sample more is counted, placed like the others and of any class alike: without it samples that
-    are all right would make τ zero, and one mistake infinitely unlikely.
+    Rows that have −∞ for their own class are not counted, because their class is unknown without them.
+    One more sample is added, which is placed like the others and belongs equally to all classes. Without
+    it, τ would be zero if all samples are correct, and one mistake would be infinitely unlikely.
     """
     known = np.isfinite(values[np.arange(len(codes)), codes])
     values = values[known]

@@ -1,4 +1,4 @@
-"""The paper's rule for weights (§5.1): one parameter at a time by cross-validation, the others kept."""
+"""Choose weights by the paper's rule (§5.1): one parameter at a time, by cross-validation."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ class SequentialSearchCV(GridSearchCV):
     Parameters
     ----------
     estimator : estimator
-        Any of this package or of scikit-learn, a pipeline too. It holds what the grid does not name.
+        Any estimator of this package or of scikit-learn, or a pipeline. It contains the parameters that
+        the grid does not name.
     param_grid : dict
         Parameter names and lists of values.
     start : dict, default=None
-        First values of parameters of the grid. Those not named start at what `estimator` has.
+        First values of parameters of the grid. Other parameters start at their value in `estimator`.
     order : sequence of str, default=None
         The order in which parameters are chosen. None is the order of `param_grid`.
     n_rounds : int, default=1
-        How often to go through all parameters, at most: a round that changes nothing is the last one.
+        How often to go through all parameters, at most. A round that changes nothing is the last one.
         The paper goes through them once.
     scoring : str or callable, default=None
-        As in ``GridSearchCV``; None is the score of `estimator`. Where there are several, `refit` names
-        the one that decides.
+        As in ``GridSearchCV``. None is the score of `estimator`. If there are several, `refit` names the
+        one that is used for the choice.
     cv : int, splitter or iterable, default=None
-        As in ``GridSearchCV``; None is five folds. The paper draws several random splits, as
+        As in ``GridSearchCV``. None is five folds. The paper draws several random splits, as
         ``nsse.splits.BalancedSplits`` does. All candidates are compared on the same splits.
     refit : bool or str, default=True
         Whether to fit the best candidate to all samples.
@@ -55,19 +56,19 @@ class SequentialSearchCV(GridSearchCV):
     Attributes
     ----------
     best_params_ : dict
-        The candidate that was chosen.
+        The chosen candidate.
     best_score_ : float
         Its mean score.
     best_index_ : int
         Its row in `cv_results_`.
     best_estimator_ : estimator
-        Fitted to all samples with the parameters chosen, if `refit`.
+        The estimator with the chosen parameters, fitted to all samples if `refit`.
     cv_results_ : dict of arrays
-        As in ``GridSearchCV``: all candidates in the order in which they were tried, the start first.
+        As in ``GridSearchCV``, with all candidates in the order in which they were tried.
     scorer_, n_splits_, refit_time_, multimetric_
         As in ``GridSearchCV``.
     classes_, n_features_in_, feature_names_in_
-        Of `best_estimator_`.
+        The attributes of `best_estimator_`.
 
     See Also
     --------
@@ -76,9 +77,9 @@ class SequentialSearchCV(GridSearchCV):
 
     Notes
     -----
-    A value replaces the one in use only if its mean score is higher. Of equal scores the value in use
-    stays, and of several that are better and equal the one listed first is taken: list values in the
-    order in which you would prefer them.
+    A value replaces the current one only if its mean score is higher. If scores are equal, the current
+    value stays, and of several better and equal values the first one is used. List values in the order
+    of your preference.
 
     Examples
     --------
@@ -164,7 +165,7 @@ class SequentialSearchCV(GridSearchCV):
 
 
 class _SameSplits:
-    """The splits of `cv`, drawn once: a splitter without a seed would draw others for every line."""
+    """The splits of `cv`, drawn once, because a splitter without a seed would draw others."""
 
     def __init__(self, cv: Any, for_classes: bool) -> None:
         self._cv, self._for_classes = cv, for_classes

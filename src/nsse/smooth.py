@@ -1,4 +1,4 @@
-"""`SmoothEmbedding`: class scores by one regression in closed form, and the embedding made of them.
+"""Fit class scores by one regression in closed form, and use them as an embedding: `SmoothEmbedding`.
 
     minimize Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
 

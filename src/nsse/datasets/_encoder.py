@@ -65,7 +65,7 @@ class Encoder(TransformerMixin, BaseEstimator):
     ----------
     model : str or path-like
         The network, ``.onnx``, or a ``.json`` file with its path as ``"model"`` and any of the next
-        seven parameters. A JSON file beside the network with the same name is read as well.
+        seven parameters. A JSON file with the same name next to the network is read as well.
     output : str, default=None
         The name of the result of the network that contains the features. None is the result of the last
         averaging over all places, which classifiers compute before their last layer, or the last output
@@ -85,11 +85,11 @@ class Encoder(TransformerMixin, BaseEstimator):
         Signed square roots of the features, scaled to norm 1, the features scaled to norm 1, or the
         features as they are. None is hellinger.
     augment : sequence of {"mirror", "crop"}, default=()
-        What `copies` does to pictures.
+        The augmented versions of images that `copies` adds.
     batch_size : int, default=8
-        Pictures that the network sees at a time.
+        Number of images that the network processes at a time.
     n_jobs : int, default=None
-        Threads of onnxruntime; None is one for each processor.
+        Threads of onnxruntime. None is one for each processor.
 
     See Also
     --------

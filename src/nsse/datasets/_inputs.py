@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nsse.datasets._table_encoder import Encoded, TableEncoder
 
 
-# More than these are not kept for a report: their keys stand in the header of a model file.
+# More than these are not stored for a report, because their keys are in the header of a model file.
 MOST_THUMBNAILS = 5000
 KINDS: dict[str, type[Preparation]] = (
     dict.fromkeys((*TEXT, *PARQUET), TablePreparation)
@@ -52,19 +52,19 @@ class Inputs:
     X : ndarray of shape (n_samples, n_features)
         Samples.
     y : ndarray of shape (n_samples,) or None
-        Labels: whole numbers or text; of images the names of their sub-folders.
+        Labels, which are whole numbers or text. The labels of images are the names of their sub-folders.
     names : list of str or None
-        Of images, their paths within the folder; of a table, the entries of its column `id`; None where
+        Paths of images within the folder, or the entries of the column `id` of a table. It is None if
         rows have no names.
     preparation : Preparation
-        What was done to them, for `load_inputs_like`; a mapping of plain data.
+        How the samples were prepared, for `load_inputs_like`. It is a mapping of plain data.
     notes : tuple of str
-        Sentences on what a reader of the file should know: how it was written, which files were left
-        out, which columns hold categories, what was filled in.
+        Sentences about the file: its encoding, which files were left out, which columns hold categories,
+        which entries were filled in.
     unlabeled : int, str or None
-        What rows without a label have in ``y``, where there are any: a value that no label is.
+        The value of ``y`` in rows without a label, if there are any. No label has this value.
     copies : tuple of ndarray
-        Features of augmented images, where an encoder makes them; each like X.
+        Features of augmented images if an encoder makes them. Each array has the shape of X.
     files : tuple of Path
         The files of images.
     unknown_categories : ndarray of shape (n_samples,) or None
@@ -121,32 +121,32 @@ def load_inputs(
     path : str or path-like
         A table (``.csv``, ``.tsv``, ``.parquet``), arrays (``.npz`` with X and y, ``.npy``), or a folder
         of images with one sub-folder per class. A CSV may be written in UTF-8, UTF-16 or Latin-1, with
-        commas, semicolons or tabs between its columns; images are read upright, as EXIF says, and files
-        that are none are left out. The notes of the result tell.
+        commas, semicolons or tabs between its columns. Images are turned upright by EXIF, and other
+        files are left out. The notes of the result describe this.
     label : str, default=None
-        The column of labels in a table; the array of labels in an ``.npz`` file (None: y); the file of
-        labels beside an ``.npy`` file. Images have their labels from their sub-folders.
+        The column of labels in a table, the array of labels in an ``.npz`` file (None is y), or the file
+        of labels next to an ``.npy`` file. The labels of images are their sub-folders.
     id : str, default=None
-        The column of a table that names its rows. It is no feature.
+        The column of a table that names its rows. It is not a feature.
     table : TableEncoder, default=None
         How the columns of a table become features. None is ``TableEncoder()``. It is not changed.
     size : tuple of (int, int) or None, default=(25, 25)
-        Height and width to which images are brought by area averaging, whatever their own; None keeps
-        their size, which must then be the same for all.
+        Height and width to which images are averaged. None leaves their size unchanged, which must then
+        be the same for all.
     unit_norm : bool, default=True
         Divide every image by its Euclidean norm.
     color : bool, default=False
-        Keep red, green and blue of images, next to each other for every pixel; else they become gray.
-        (``nsse fit`` decides it, and the size, by some of the images.)
+        Whether images have red, green and blue, next to each other for every pixel. Otherwise they
+        become gray. (``nsse fit`` chooses this and the size, by some of the images.)
     encoder : Encoder or path-like, default=None
-        A pretrained network, whose features of the images are the samples: size, norm and color are
-        then its own.
+        A pretrained network, whose features of the images are the samples. It determines size, norm and
+        color.
     skip_broken : bool, default=False
-        Leave out images that cannot be read; else they are an error.
+        Leave out images that cannot be read. Otherwise they raise an error.
     unlabeled : str, default=None
-        What stands in the place of a label, as it is written, where there is none: "" for an empty
-        entry of a table. Of images the sub-folder of those that have none. None: every row has a
-        label, and an empty one is refused.
+        The text in place of a label for rows without a label, such as "" for an empty entry of a table.
+        For images, the sub-folder of the unlabeled ones. None means that every row has a label, and an
+        empty one raises an error.
 
     Returns
     -------
@@ -202,23 +202,23 @@ def load_inputs_like(
     Parameters
     ----------
     path : str or path-like
-        As in `load_inputs`; of images also a folder of them without sub-folders, or a single one. A
-        table must have the same columns, in any order; it may have that of the labels too. For
-        a model of arrays, the columns of a table are taken in their order.
+        As in `load_inputs`. It may also be a folder of images without sub-folders, or a single image. A
+        table must have the same columns in any order, and may have the column of labels. For a model of
+        arrays, the columns of a table are used in their order.
     preparation : mapping
-        Of the `Inputs` that the model was fitted to, or as a model file holds it.
+        The preparation of the `Inputs` of the model, which its file contains.
     label : str, default=None
-        As in `load_inputs`; None is the column that the model was fitted to.
+        As in `load_inputs`. None is the column of labels in the training data.
     labeled : bool or None, default=False
-        Whether labels must be there; None takes them where they are.
+        Whether labels are required. None uses them if they are present.
     drop : iterable of str, default=()
         More columns to leave out.
     id : str, default=None
-        The column that names the rows; None is the one that the model was fitted beside, if it is there.
+        The column that names the rows. None is the one of the training data, if the table has it.
     encoder : path-like, default=None
-        The network that the model was fitted behind; None looks for it where it was.
+        The network in front of the model. None looks for it at its former path.
     skip_broken : bool, default=False
-        Leave out images that cannot be read; else they are an error.
+        Leave out images that cannot be read. Otherwise they raise an error.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def _rows(
 
 @contextmanager
 def _in_file(path: Path, hint: str = "") -> Iterator[None]:
-    """Put the name of a file before the messages of a `TableEncoder`, which does not know it.
+    """Put the name of a file before the messages of a `TableEncoder`, which has no access to the name.
 
     The hint follows messages about columns that may name the rows.
     """
@@ -424,7 +424,7 @@ def _images(source: Path, found: ImageSet, unit_norm: bool, network: Encoder | N
 
 
 def _thumbnail_keys(files: Sequence[Path]) -> list[bytes]:
-    """Make thumbnails of some images, and say under which keys they are kept."""
+    """Make thumbnails of some images, and return the keys under which they are stored."""
     if len(files) > MOST_THUMBNAILS:
         return []
     read_each(files, Thumbnails(), skip_broken=True)
@@ -432,7 +432,7 @@ def _thumbnail_keys(files: Sequence[Path]) -> list[bytes]:
 
 
 def thumbnails(preparation: Preparation, files: Sequence[Path] = ()) -> list[bytes | None] | None:
-    """Return small JPEG files of images, of those that a model was fitted to or of others.
+    """Return small JPEG files of images: training images of a model, or others.
 
     None stands for an image that the cache does not have. If samples are no encoded images, the result
     is None.

@@ -33,21 +33,21 @@ class Dataset:
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features), float64
-        One image per row, row by row from the top; gray levels in [0, 1], or divided by the
-        Euclidean norm of the image.
+        One image per row, row by row from the top, as gray levels in [0, 1], or divided by the Euclidean
+        norm of the image.
     y : ndarray of shape (n_samples,), int64
-        Class numbers as the data set gives them.
+        Class numbers of the data set.
     image_shape : tuple of (int, int) or (int, int, 3)
-        Height and width, and 3 in color: ``X[i].reshape(image_shape)`` is an image.
+        Height and width, and 3 in color. ``X[i].reshape(image_shape)`` is an image.
     source : str
-        Where the data came from: title, official page and folder name.
+        The source of the data: title, official page and folder name.
     name : str
         The name under which it was loaded.
     n_train : int or None
-        Where there is an official split, the number of training samples: they come first, the
-        official test part is ``X[n_train:]``. None where there is no official split.
+        The number of training samples if there is an official split. They come first, and the official
+        test part is ``X[n_train:]``. None if there is no official split.
     class_names : tuple of str or None
-        Where the classes have names, those of the classes in the order of their numbers.
+        Names of the classes in the order of their numbers, or None if they have none.
 
     See Also
     --------
@@ -134,7 +134,7 @@ def load_dataset(
 
     Notes
     -----
-    The paper uses part of the larger sets without saying which; we take the first.
+    The paper uses a part of the larger sets without naming it. We take the first images.
 
     - Extended Yale B: 38 subjects have 59 to 64 images; the first 59 in the order of their sorted
       file names. Images with ambient light only and files marked ``.bad`` are left out.
@@ -180,20 +180,20 @@ def load_image_folder(
     Parameters
     ----------
     path : str or path-like
-        The folder. Its sub-folders, in the order of their names, are the classes 0, 1, ..., each with
-        at least two images that Pillow reads. They are read upright, as EXIF says; 16 bits keep all
-        their levels. Files beside the sub-folders, and names that begin with a dot, are not looked at;
-        files in the sub-folders that are no images are left out, and ``source`` counts them.
+        The folder. Its sub-folders, in the order of their names, are the classes 0, 1, ..., each with at
+        least two images that Pillow can read. They are turned upright by EXIF, and 16 bits keep all
+        their levels. Files next to the sub-folders and names that begin with a dot are ignored. Other
+        files in the sub-folders are left out, and ``source`` counts them.
     size : tuple of (int, int) or None, default=(25, 25)
-        Height and width to which every image is brought by area averaging, whatever its own size.
-        None keeps their size, which must then be the same for all.
+        Height and width to which every image is averaged. None leaves their size unchanged, which must
+        then be the same for all.
     unit_norm : bool, default=False
         Divide every image by its Euclidean norm.
     color : bool, default=False
-        Keep red, green and blue, next to each other for every pixel: ``image_shape`` is then (height,
-        width, 3). Else color becomes gray.
+        Whether images have red, green and blue, next to each other for every pixel, so that
+        ``image_shape`` is (height, width, 3). Otherwise color becomes gray.
     skip_broken : bool, default=False
-        Leave out images that cannot be read, which is an error otherwise; ``source`` counts them.
+        Leave out images that cannot be read, which raise an error otherwise. ``source`` counts them.
 
     Returns
     -------
@@ -360,7 +360,8 @@ def per_class_split(
         )
         rule = "be smaller than the number of samples of every class"
         raise rule_error("n_per_class", rule, got, "Take fewer.")
-    # One random priority per sample, drawn without looking at the labels: names cannot matter.
+    # One random priority per sample, drawn without the labels, so that names of classes have no
+    # influence.
     priority = np.random.default_rng(seed).permutation(len(codes))
     order = np.lexsort((priority, codes))
     rank_in_class = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -370,10 +371,9 @@ def per_class_split(
 
 
 def write_images(dataset: Dataset, samples: Sequence[int], folder: Path) -> int:
-    """Write some samples as ``<class>/<number within the class>.png``, 256 gray levels; their number.
+    """Write samples as ``<class>/<number within the class>.png``, and return how many there are.
 
-    The data set is one loaded without unit norms. Existing files are not looked at: the caller gives a
-    folder that is new.
+    Images have 256 gray levels. The data set is loaded without unit norms. Existing files are not checked, so pass a new folder.
 
     See Also
     --------

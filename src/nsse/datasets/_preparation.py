@@ -1,4 +1,4 @@
-"""How samples were prepared: a frozen value that travels with a model as plain data.
+"""Store how samples were prepared as a frozen value, which is saved in the model file.
 
 It reads like the mapping that a model file holds, and ``dict(preparation)`` is that mapping::
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Preparation(Mapping[str, Any]):
-    """What was done to samples before a model saw them; one class for each kind of samples.
+    """The preparation of samples before a model. There is one class for each kind of samples.
 
     See Also
     --------
@@ -47,7 +47,10 @@ class Preparation(Mapping[str, Any]):
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Preparation:
-        """Read what `to_dict` gave, among other names; else a KeyError, TypeError or ValueError."""
+        """Read the result of `to_dict`, which may have more names.
+
+        Raises KeyError, TypeError or ValueError if it is not valid.
+        """
         of: tuple[Any, ...] = (ImagePreparation, EncodedPreparation, TablePreparation, ArrayPreparation)
         kind = {one.kind: one for one in of}[stored["kind"]]
         known = {field.name for field in fields(kind)}
@@ -72,7 +75,7 @@ class Preparation(Mapping[str, Any]):
 
 
 class Pairs(tuple[tuple[str, Any], ...]):
-    """A frozen dict; plain data of it are a dict."""
+    """A frozen dict, which is converted to a plain dict for model files."""
 
     __slots__ = ()
 
@@ -124,7 +127,7 @@ class ImagePreparation(Preparation):
 
     @property
     def image_shape(self) -> tuple[int, ...]:
-        """Height and width, and 3 in color: a sample, reshaped to it, is an image."""
+        """Height and width of images, and 3 in color."""
         return (*self.size, 3) if self.color else self.size
 
     def fits(self, n_features: int) -> bool:

@@ -1,4 +1,4 @@
-"""Data sets that are known by name: where they lie, which files they consist of, and how these are read.
+"""Find data sets by name, with the files of which they consist and how these are read.
 
 A `Place` describes a data set. A function lists its image files with their labels, and `read_tree` reads
 them. MNIST consists of four IDX files, and all statements of their headers are checked.
@@ -58,7 +58,7 @@ class Download:
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """The folder of a data set is not there at all; one that is there in part is a plain error.
+    """The folder of a data set does not exist. If it exists and is incomplete, another error is raised.
 
     See Also
     --------
@@ -89,13 +89,13 @@ class Place:
 
     @property
     def source(self) -> str:
-        """Where the data came from, without the path on this machine."""
+        """The source of the data, without the path on this machine."""
         return f"{self.title}, {self.page} (folder {self.folder})"
 
     def locate(self, data_home: DataHome) -> Path:
         """Find the folder under `data_home`, or under the environment's folder if that is None.
 
-        Where neither is given, a data set that was downloaded before is found in the cache.
+        If neither is given, a data set that was downloaded before is found in the cache.
         """
         home = _home(data_home)
         if home is None:
@@ -148,7 +148,8 @@ def _downloads() -> Path:
 
 Labeled: TypeAlias = list[tuple[Path, int]]
 
-# What the paper uses of the larger sets. It does not say which: we take the first.
+# The part of the larger sets that the paper uses. The paper does not name it, so we take the first
+# images.
 YALE_IMAGES_PER_SUBJECT = 59
 FEI_SUBJECTS = 50
 CSIE_SUBJECTS = 40
@@ -343,7 +344,7 @@ def _images_file(part: str) -> str:
 def _read_idx(path: Path, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Read unsigned bytes of a known shape: magic number, one length per axis, then the data."""
     data = _unzip(path)
-    expected = (0x0800 + len(shape), *shape)  # 0x08: unsigned bytes; then the number of axes
+    expected = (0x0800 + len(shape), *shape)  # 0x08 means unsigned bytes, and the number of axes follows
     n_header = 4 * len(expected)
     if len(data) < n_header:
         raise unreadable(path, f"{len(data)} bytes, shorter than its header")

@@ -1,7 +1,8 @@
-"""What was computed from a file once, kept on disk for the next time.
+"""Store results that were computed from files on disk.
 
-A key is the SHA-256 of a file's content and of what is computed from it: files may be moved, copied and
-renamed, and one that has changed is read again. All of it is one SQLite file under :func:`cache_home`.
+A key is the SHA-256 of the content of a file and of a description of the computation. Files may be
+moved, copied and renamed, and a changed file is read again. Everything is in one SQLite file under
+:func:`cache_home`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 ENVIRONMENT_VARIABLE = "NSSE_CACHE"
 FILE = "computed.sqlite"
 _TABLE = "CREATE TABLE IF NOT EXISTS computed (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID"
-_MOST = 500  # keys in a question: SQLite may take no more than 999
+_MOST = 500  # keys in a query, because SQLite may take no more than 999
 
 
 def cache_home() -> Path:
@@ -34,8 +35,8 @@ def cache_home() -> Path:
 
     See Also
     --------
-    nsse.datasets.load_dataset : Keeps there what it downloads.
-    nsse.datasets.Encoder : Keeps there the features of pictures.
+    nsse.datasets.load_dataset : Stores its downloads there.
+    nsse.datasets.Encoder : Stores the features of images there.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def recalled(keys: Sequence[bytes]) -> dict[bytes, NDArray[Any]]:
                 some = keys[first : first + _MOST]
                 marks = ",".join("?" * len(some))
                 rows = store.execute(f"SELECT * FROM computed WHERE key IN ({marks})", some)
-                # SQLite does not see a bit that has changed: such a value is computed again.
+                # SQLite does not detect a changed bit. Such a value is computed again.
                 found |= {
                     key: np.load(BytesIO(value[4:]), allow_pickle=False)
                     for key, value in rows
@@ -78,7 +79,7 @@ def recalled(keys: Sequence[bytes]) -> dict[bytes, NDArray[Any]]:
 
 
 def keep(arrays: Mapping[bytes, NDArray[Any]]) -> None:
-    """Keep arrays for the next time; where that is impossible, say so."""
+    """Store arrays for later use, or warn if that is impossible."""
     try:
         cache_home().mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(cache_home() / FILE, timeout=60)) as store, store:

@@ -1,4 +1,4 @@
-"""`TableEncoder`: the columns of a table as features of a model.
+"""Turn the columns of a table into features of a model with `TableEncoder`.
 
 A column of numbers or truth values is one feature. A column of categories becomes one feature per
 category, which is 1 if the row has the category and 0 otherwise. A date becomes the number of days since
@@ -472,7 +472,7 @@ def _in_utc(text: str) -> datetime.datetime:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The entries of a column as text: the different ones, None for missing ones, and their places."""
+    """The different entries of a column as text, with None for missing ones, and their places."""
 
     different: list[str | None]
     places: Ints

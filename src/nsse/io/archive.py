@@ -2,7 +2,7 @@
 
 The header declares type and shape of every array. Members, their names and sizes are compared with it
 before anything is inflated, so that a few bytes cannot claim gigabytes, and nothing else is read. The
-header also says what the model is like: it is read without scikit-learn.
+header also describes the model, so that it can be read without scikit-learn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TYPES = re.compile(r"[<>|][biufU][1-9]\d{0,6}|[<>][mM]8\[\d{0,4}[a-zA-Z]{1,2}\]"
 
 @dataclass(frozen=True)
 class Header:
-    """What a model file says about itself.
+    """The description of a model in its file.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Header:
 
 
 class NotAModelError(ValueError):
-    """The file is no model file of this version; `cure` tells the caller what to do about it."""
+    """The error for a file that is not a model file of this version. `cure` contains the advice."""
 
     def __init__(self, got: str, cure: str = "`nsse.save` writes them.") -> None:
         super().__init__(got)
@@ -91,7 +91,7 @@ class NotAModelError(ValueError):
 
 @contextmanager
 def opened_archive(path: Place) -> Iterator[ZipFile]:
-    """Open a model file; whatever is wrong with what it holds is said in one line."""
+    """Open a model file, and raise a one-line error if its content is invalid."""
     source = Path(path)
     if not source.is_file():  # a device need not end
         kind = IsADirectoryError if source.is_dir() else FileNotFoundError
@@ -105,7 +105,7 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
             yield archive
     except Exception as error:
         if isinstance(error, MemoryError) or getattr(error, "filename", None) is not None:
-            raise  # the machine or its disk, not the content
+            raise  # an error of the machine or its disk, not of the content
         with source.open("rb") as file:
             is_zip = file.read(2) == b"PK"
         found = error if is_zip else NotAModelError("another kind of file")
@@ -117,7 +117,7 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
 
 
 def read_header(path: Place) -> Header:
-    """Read what a model file says about itself, without loading the model.
+    """Read the header of a model file without loading the model.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def arrays_of(archive: ZipFile, declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Write an archive; types and shapes of the arrays are added to the header."""
+    """Write an archive. Types and shapes of the arrays are added to the header."""
     declared = {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()}
     content = json.dumps({**header, "arrays": declared}, allow_nan=False).encode()
     if len(content) > LARGEST_HEADER:

@@ -31,23 +31,24 @@ class Entry:
     Attributes
     ----------
     name : str
-        Its name in the paper, or in the paper that it is from.
+        The name in the paper, or in the paper that proposed the method.
     in_tables : bool
-        Whether the paper's tables have a column of it; it cites the others.
+        Whether the paper's tables have a column of the method. Other methods are cited.
     estimator : estimator
-        Unfitted, with default parameters; no features are scaled.
+        The unfitted estimator with default parameters. Features are not scaled.
     functions : {"linear", "kernel", "polynomial", "free", "none"}
-        The space of its coordinates. "free": the training samples are embedded first, and the embedding
-        is extended. "none": it has no embedding.
+        The space of its coordinates. "free" means that the training samples are embedded first, and the
+        embedding is extended. "none" means that it has no embedding.
     new_samples : str
         How new samples are embedded.
     supervised : {"yes", "no", "partly"}
-        Whether labels shape the embedding. "partly": of some samples, beside unlabelled ones.
+        Whether labels shape the embedding. "partly" means that some samples have labels and others have
+        none.
     cost : str
-        Leading terms of the time of a fit, for N samples, n features, M classes, k neighbours, d
+        Leading terms of the time of a fit, for N samples, n features, M classes, k neighbors, d
         coordinates and r = min(n, N − 1) principal axes.
     reference : str
-        Where it is from.
+        The paper that proposed the method.
     """
 
     name: str

@@ -148,7 +148,8 @@ class Learned:
         if self.gram is not None:
             return distances_from(self.gram if places is None else self.gram[np.ix_(places, places)])
         Z = self.rows if places is None else self.rows[places]
-        if not is_sparse(Z):  # what is the same everywhere, as edges of pictures, tells nothing apart
+        # features that are constant, such as the edges of images, do not distinguish samples
+        if not is_sparse(Z):
             Z = Z[:, Z.max(axis=0) > Z.min(axis=0)]
         return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T, overwrite=True)
 
@@ -158,7 +159,7 @@ def centred(X: SamplesLike) -> Affine:
 
     Sparse rows stay in place.
 
-    The middle is the median of a few rows: a single one that lies far out does not move it.
+    The middle is the median of a few rows, so that one distant row does not move it.
     """
     n_features = X.shape[1]
     shift: Any

@@ -21,7 +21,7 @@ def named_metric(metric: Any) -> Any:
         return Euclidean()
     if isinstance(metric, str) and metric in NAMES:
         return NAMES[metric]()
-    # Without get_params, scikit-learn cannot make the unfitted copies that fits and folds work with.
+    # Without get_params, scikit-learn cannot make the unfitted copies that fits and folds use.
     if isinstance(metric, str | type) or not (hasattr(metric, "fit") and hasattr(metric, "get_params")):
         raise not_a_metric(metric)
     return metric
@@ -36,7 +36,7 @@ def with_object(params: dict[str, Any], metric: Any) -> dict[str, Any]:
     """Return parameters to set with an object in place of the name of a metric, if it needs one.
 
     ``params`` may contain the metric and its parameters, such as ``metric__shrinkage``. ``metric`` is
-    the present one. The name stays if the values are those that it stands for.
+    the present one. The name is unchanged if the values are its default values.
     """
     metric = params.get("metric", metric)
     nested = {key: key.removeprefix("metric__") for key in params if key.startswith("metric__")}

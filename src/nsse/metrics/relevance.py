@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# What is left of a feature that does not separate classes alone, but perhaps together with others.
+# Factor of a feature that does not separate the classes alone, but perhaps together with others.
 LEAST_WEIGHT = 0.05
 # Deviations from the mean, as a share of it, and variances of their squares, as a share of fourth
 # powers, that are rounding.
@@ -38,7 +38,7 @@ def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float, sp
     np.square(powers, out=powers)
     second = E @ powers
     variance = second.sum(axis=0) / N
-    # What rounding makes of a constant column is no variance.
+    # The variance of a constant column is a rounding error.
     shares = np.maximum(_between_share(first, variance, sizes, (CONSTANT * mean) ** 2), 0.0)
     if spreads:
         fourth = weight @ np.square(powers, out=powers) / N

@@ -27,7 +27,7 @@ WIDE = 1.4
 
 @dataclass(frozen=True)
 class Scatter:
-    """What a metric was learned from: S_w by its edges, and ρ.
+    """The data from which a metric was learned: S_w by its edges, and ρ.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Scatter:
         inner = (among - own[:, :, np.newaxis]) * (c[:, :, np.newaxis] * c[:, np.newaxis] / 2.0)
         inner += self.floor * np.eye(ends.shape[1])
         half = np.linalg.inv(np.linalg.cholesky(inner)) * (c[:, np.newaxis] / 2.0)
-        # One product: of the rows of the ends, and of row i, which is taken from each of them.
+        # One product for the rows of the ends, and for row i, which is subtracted from each of them.
         half = np.concatenate([half, -half.sum(axis=2, keepdims=True)], axis=2)
         q = half @ D2[np.concatenate([ends, left[:, np.newaxis]], axis=1)]
         q -= half[:, :, :-1] @ own[:, :, np.newaxis]
@@ -90,7 +90,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class ClassRoots:
-    """F with FF' = L, the Laplacian of a within-class graph: members and blocks of classes by size."""
+    """F with FF' = L, the Laplacian of a within-class graph, by blocks of classes of one size."""
 
     blocks: list[tuple[Ints, NDArray[Any]]]
 
@@ -144,7 +144,7 @@ def scatter_edges(
 ) -> Any:
     """Return ω_ij / (2 Σ ω) of the within-class graph: S_w = Z'LZ with its Laplacian L.
 
-    G = ZZ' if it is known. ``keys`` decide between neighbors at the same distance.
+    G = ZZ' if it is known. If neighbors have the same distance, ``keys`` determine which one is used.
     """
     W: sparse.csr_array = within_class_graph(Z, codes, n_neighbors, G, keys)
     if np.any(weight != weight[0]):
@@ -175,7 +175,7 @@ def along_scatter(
     if n <= WIDE * N:
         values, V = np.linalg.eigh(scatter_matrix(W, Z))
         return np.maximum(values, 0.0), Z @ V, X @ V, float(values.sum()) / n
-    # S_w = B'B: with BB' = VΛV' its eigenvectors are B'VΛ^(−1/2), and BZ' comes from ZZ' alone.
+    # S_w = B'B. If BB' = VΛV', its eigenvectors are B'VΛ^(−1/2), and BZ' comes from ZZ' alone.
     F = ClassRoots.of(W, codes)
     P = F.times(G)
     values, V = np.linalg.eigh(F.times(P.T))

@@ -1,4 +1,4 @@
-"""A metric that knows the classes: short along the directions in which neighbours of a class differ.
+"""Learn a metric that is short along the directions in which neighbors of a class differ.
 
     S_w = Σ over edges (i, j) of ω_ij (x_i − x_j)(x_i − x_j)' / (2 Σ ω) = X'LX / (2 Σ ω),
     ρ = shrinkage · tr(S_w)/n,      A'A = ρ (S_w + ρI)⁻¹,
@@ -53,7 +53,7 @@ from nsse.sources import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# What a search tries.
+# The values that a search tries.
 RELEVANCES, SHRINKAGES = (0.0, 1.0, 2.0), (math.inf, 10.0, 3.0, 0.3, 0.1)
 # With more features per row than this, a row has an influence on the feature weights that matters: 90 %
 # sets of new samples cover 90 % at two features per row and 86 % at five if it stays in the weights.
@@ -65,39 +65,41 @@ NO_SCATTER = (
 
 
 class WithinMetric(OneToOneFeatureMixin, Metric):
-    """Linear map that makes distances short along the directions in which neighbours of a class differ.
+    """Learn a linear map that shortens directions in which neighbors of the same class differ.
 
-    ``A'A = ρ (S_w + ρI)⁻¹`` with S_w the scatter of the edges that join samples of a class to their
-    nearest ones and ρ = shrinkage · tr(S_w)/n: light, pose or speaker count less than what tells
-    classes apart. A is a contraction.
+    ``A'A = ρ (S_w + ρI)⁻¹``, where S_w is the scatter of the edges that join each sample to its nearest
+    samples of the same class, and ρ = shrinkage · tr(S_w)/n. Differences in light, view angle or speaker
+    then count less than differences between classes. A is a contraction.
 
     Parameters
     ----------
     shrinkage : float, default=3.0
-        How much the metric holds to the Euclidean one; ``inf`` is the Euclidean one.
+        A larger value makes distances more Euclidean, and ``inf`` makes them Euclidean.
     relevance : float, default=1.0
-        How much features are shortened that tell little of the classes; 0 weighs all alike.
+        A larger value shortens features more that separate the classes little. With 0, all features have
+        the same weight.
     spreads : bool, default=True
-        Whether features tell of the classes, too, whose spread differs between them, not their mean.
+        Whether the relevance of a feature also depends on how much its spread differs between classes,
+        and not on their means alone.
     n_neighbors : int or None, default=5
-        Nearest samples of the same class that are joined; None joins all samples of a class.
+        Number of nearest samples of the same class that are joined. None joins all samples of a class.
 
     Attributes
     ----------
     components_ : {ndarray, LinearOperator} of shape (n_features, n_features)
-        What differences of samples are multiplied by. An operator if there are many more features than
-        samples, because an array would be large. `dense_components` returns an array.
+        The matrix that multiplies differences of samples. It is an operator if there are many more
+        features than samples, because an array would be large. `dense_components` returns an array.
     affine_ : Affine
-        What `transform` does: subtracts the mean and multiplies by A.
+        The map of `transform`, which subtracts the mean and multiplies by A.
     weights_ : ndarray of shape (n_features,)
-        What features are multiplied by first, from ``0.05 ** relevance`` to 1.
+        Factors of the features before A, from ``0.05 ** relevance`` to 1.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     Warns
     -----
     UserWarning
-        If no two different samples of a class are joined: then A is the identity.
+        If no two different samples of a class are joined. A is the identity then.
 
     See Also
     --------
@@ -143,11 +145,11 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples; sparse ones are made dense.
+            Training samples. Sparse ones are made dense.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many times every sample counts.
+            How many times each sample counts.
 
         Returns
         -------
@@ -201,7 +203,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
 
     @property
     def components_(self) -> Components:  # type: ignore[override]
-        """What differences of samples are multiplied by."""
+        """The matrix that multiplies differences of samples."""
         check_is_fitted(self, "affine_")
         affine = self.affine_
         if affine.matrix is not None or affine.down is None:
@@ -261,7 +263,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         return affine.squares_outside(X)
 
     def transform(self, X: SamplesLike) -> NDArray[Any]:
-        """Map samples to where Euclidean distances are those of the metric.
+        """Map samples into the space in which Euclidean distances are the distances of the metric.
 
         Parameters
         ----------
