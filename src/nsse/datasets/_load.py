@@ -373,7 +373,8 @@ def per_class_split(
 def write_images(dataset: Dataset, samples: Sequence[int], folder: Path) -> int:
     """Write samples as ``<class>/<number within the class>.png``, and return how many there are.
 
-    Images have 256 gray levels. The data set is loaded without unit norms. Existing files are not checked, so pass a new folder.
+    Images have 256 gray levels. The data set must be loaded without unit norms. Existing files are not
+    checked, so pass a new folder.
 
     See Also
     --------
