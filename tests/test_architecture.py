@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -325,6 +326,17 @@ def test_the_check_of_module_level_sees_what_it_should():
         "if TYPE_CHECKING:\n    import plotly\n"
     )
     assert set(names_at_module_level(parsed(source))) == {"numpy", "pandas.io", "rich.text"}
+
+
+def test_the_page_lists_modules_in_the_order_of_their_imports():
+    page = (TESTS.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    levels = [set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"^\| \d+ \|.+$", page, re.M)]
+    before: set[str] = set()
+    for level in levels:
+        early = {room: sorted(MAY_IMPORT[room] - before - {"nsse"}) for room in level}
+        assert not only_offenders(early), "these import modules that the page lists later"
+        before |= level
+    assert before == set(MAY_IMPORT) - {"__main__"}
 
 
 def run(program: str) -> str:

@@ -25,6 +25,7 @@ WRITTEN = [
     if page.relative_to(ROOT / "docs").parts[0] not in MADE
 ]
 PAGES = [ROOT / "README.md", *WRITTEN]
+FOR_DEVELOPERS = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
 
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.M | re.S)
@@ -43,7 +44,7 @@ def trimmed(text):
     return [line.rstrip() for line in text.splitlines()]
 
 
-WITH_PYTHON = [page for page in PAGES if python_of(page)]
+WITH_PYTHON = [page for page in [*PAGES, *FOR_DEVELOPERS] if python_of(page)]
 
 
 @pytest.mark.slow
@@ -83,7 +84,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
 NAMED = re.compile(r"\b(?:benchmarks|tests|src|docs|reproduction|nsse)/[\w/]+\.(?:py|md|jsonl|js)\b")
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=named)
+@pytest.mark.parametrize("page", [*PAGES, *FOR_DEVELOPERS], ids=named)
 def test_files_that_a_page_names_are_there(page):
     named = NAMED.findall(page.read_text(encoding="utf-8"))
     assert [
