@@ -253,7 +253,7 @@ class Given(CenterSelector):
         n_samples = len(rows.given)
         whole = np.issubdtype(indices.dtype, np.integer) and len(indices) > 0
         if not whole or indices.min() < 0 or indices.max() >= n_samples:
-            cure = "Pass an array with two axes for the centres themselves."
+            cure = "Pass an array with two axes for the centers themselves."
             raise rule_error("centers", f"hold indices from 0 to {n_samples - 1}", indices, cure)
         places = np.unique(rows.given[indices])
         return rows.source.take(places[places >= 0] * rows.per_sample)

@@ -21,7 +21,7 @@ from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints, Matrix
 from nsse.distances import distances_from, squared_distances, squared_norms
 
-BLOCK_ROWS = 512  # that look for neighbours at a time
+BLOCK_ROWS = 512  # that look for neighbors at a time
 MOST_PAIRS = 250_000  # of classes that are worked on together
 # Last bits of a squared distance that rounding may change: distances that agree up to 2e-10 are equal.
 TIED_BITS = 20
@@ -209,7 +209,7 @@ class ShiftedGraph:
         """Return the means of the rows of every class, of shape (M, columns)."""
         return np.asarray(self._sums @ A) / self.sizes[:, np.newaxis]
 
-    def centred(self, A: Floats) -> Floats:
+    def centered(self, A: Floats) -> Floats:
         """Subtract the mean of its class from each row."""
         return np.asarray(A - self.class_means(A)[self.codes])
 
@@ -220,14 +220,14 @@ class ShiftedGraph:
 
     def __call__(self, A: Floats) -> Floats:
         """Return S A."""
-        out: Floats = self._joins @ self.centred(A)
+        out: Floats = self._joins @ self.centered(A)
         out += self.mu1 * A.sum(axis=0)
         return out
 
     def quadratic(self, Y: Floats) -> Floats:
         """Return Y'SY."""
-        centred, total = self.centred(Y), Y.sum(axis=0)
-        found = centred.T @ (self._joins @ centred) + self.mu1 * np.outer(total, total)
+        centered, total = self.centered(Y), Y.sum(axis=0)
+        found = centered.T @ (self._joins @ centered) + self.mu1 * np.outer(total, total)
         return np.asarray((found + found.T) / 2)
 
     def within(self, Y: Floats) -> float:

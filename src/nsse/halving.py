@@ -28,7 +28,7 @@ from nsse.candidates import Compared, Fold, HeldOut, HeldOutSamples, Samples, Sp
 from nsse.columns import standardizing
 from nsse.distances import median_distance, squared_distances
 from nsse.grid import Candidate, Grid, Setting
-from nsse.metrics.learned import centred
+from nsse.metrics.learned import centered
 from nsse.model import evenly
 from nsse.smooth import SmoothEmbedding
 from nsse.unlabeled_candidates import UnlabeledSamples
@@ -224,7 +224,7 @@ class Comparison:
         if self.base.standardize:
             rows = rows.through(standardizing(rows))
         some, X = evenly(len(rows)), rows.held()
-        plain = centred(X)  # with values of order one, so that no square overflows
+        plain = centered(X)  # with values of order one, so that no square overflows
         Z = plain(X)[some]
         before = median_distance(squared_distances(Z, Z))
         space = self.grid.metric.with_parameters(metric).learn(rows, with_hull=True).projected()

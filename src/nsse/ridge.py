@@ -128,8 +128,8 @@ class Ridge:
         # s − π sums to zero over classes. A basis of these vectors leaves out the coordinate that is
         # always zero.
         basis = linalg.helmert(len(self.sizes)).T
-        centred = self.class_means - self.sizes @ self.class_means / self.sizes.sum()
-        _, _, W = np.linalg.svd(np.sqrt(self.sizes)[:, np.newaxis] * centred @ basis)
+        centered = self.class_means - self.sizes @ self.class_means / self.sizes.sum()
+        _, _, W = np.linalg.svd(np.sqrt(self.sizes)[:, np.newaxis] * centered @ basis)
         return np.asarray(basis @ W.T)
 
     @classmethod

@@ -373,7 +373,7 @@ def _dask() -> Any:
 
 
 def _computed(tasks: list[Any]) -> list[Any]:
-    # The centres travel with the graph: Dask need not warn about that.
+    # The centers travel with the graph: Dask need not warn about that.
     dask, size = _dask(), "distributed.admin.large-graph-warning-threshold"
     known = dask.config.get(size, None) is not None
     with dask.config.set({size: "4 GiB"} if known else {}):

@@ -1,4 +1,4 @@
-"""Repeated random splits of few labelled samples, or of their groups, for training and validation."""
+"""Repeated random splits of few labeled samples, or of their groups, for training and validation."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Samples without a label: scores that change little between neighbours, or labels that spread first.
+"""Samples without a label: scores that change little between neighbors, or labels that spread first.
 
 `GraphPenalty` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its
 nearest ones, its Laplacian divided by the mean degree: one more matrix in the sums of the regression.
-`LabelPropagation` first gives labels to all rows along that graph, minimising
+`LabelPropagation` first gives labels to all rows along that graph, minimizing
 
-    Σ_labelled ‖t_i − F_i‖² + κ tr(F'LF) + ε‖F‖²,    so (J + κL + εI) F = JT
+    Σ_labeled ‖t_i − F_i‖² + κ tr(F'LF) + ε‖F‖²,    so (J + κL + εI) F = JT
 
 (Zhu, Ghahramani & Lafferty 2003; Zhou et al. 2004), and lets the regression learn from all of them: for
-many rows and few centres, which cannot follow the graph. Where labels are few, F is nearly constant
+many rows and few centers, which cannot follow the graph. Where labels are few, F is nearly constant
 away from them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their own deviation.
 The graph is one of distances in the metric of the model, or of Euclidean ones: a metric that was
 learned from few labels can be worse than none where there are rows enough for a dense graph.
@@ -30,7 +30,7 @@ from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.types import Bools, Floats, Ints, Matrix, SamplesLike
 from nsse.distances import squared_distances, squared_norms
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
-from nsse.metrics.learned import centred
+from nsse.metrics.learned import centered
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows
 
@@ -165,7 +165,7 @@ class Labeled(UnlabeledUse):
 
 
 class GraphPenalty(UnlabeledUse):
-    """Class scores that change little between neighbouring samples, labelled or not.
+    """Class scores that change little between neighboring samples, labeled or not.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class GraphPenalty(UnlabeledUse):
 
     See Also
     --------
-    LabelPropagation : For many samples and few centres.
+    LabelPropagation : For many samples and few centers.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class GraphPenalty(UnlabeledUse):
 
         Rows and kernel values are stored.
         """
-        weight = check_number("weight", self.weight, cure="0 leaves only the centres at these samples.")
+        weight = check_number("weight", self.weight, cure="0 leaves only the centers at these samples.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         Z = near.held()
         total = of_block(Z, near.codes, near.weights)
@@ -218,7 +218,7 @@ class GraphPenalty(UnlabeledUse):
 
 
 class LabelPropagation(UnlabeledUse):
-    """Labels given to all samples along the graph of neighbours before the model learns from them.
+    """Labels given to all samples along the graph of neighbors before the model learns from them.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def labeled_by(use: UnlabeledUse, near: Rows) -> Rows:
 
 def in_the_middle(X: SamplesLike) -> Any:
     """Center rows in their own precision, so that distances keep their digits."""
-    return centred(X)(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
+    return centered(X)(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
 
 def mean_degree_laplacian(W: sparse.csr_array) -> sparse.csr_array:

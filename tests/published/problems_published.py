@@ -6,7 +6,7 @@ import numpy as np
 import oracles_published as oracles
 
 from nsse.distances import median_distance, squared_distances
-from nsse.metrics.learned import centred
+from nsse.metrics.learned import centered
 from nsse.published.objective import Problem, Weights
 
 EPS = np.finfo(float).eps
@@ -14,7 +14,7 @@ EPS = np.finfo(float).eps
 
 def problem_of(X, codes, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=4, beta=None):
     """Eq. (11) for some samples, in units of their median distance."""
-    Z = centred(X)(X)
+    Z = centered(X)(X)
     D2 = squared_distances(Z, Z)
     D2 = (D2 + D2.T) / (2 * median_distance(D2) ** 2)  # symmetric to the last bit, for 60 digits
     return Problem(D2, codes, Weights(mu1, mu2, mu3, n_components, n_neighbors, beta))

@@ -1,10 +1,10 @@
 """Laplacian eigenmaps: coordinates that vary little along the edges of a graph.
 
-- `smallest_eigenpairs`: minimise tr(Y'AY) subject to Y'Y = I, A symmetric (Eq. 2 of the paper).
+- `smallest_eigenpairs`: minimize tr(Y'AY) subject to Y'Y = I, A symmetric (Eq. 2 of the paper).
 - `normalized_eigenmap`: the same for A = I − D^(−1/2) W D^(−1/2), its trivial eigenvector D^(1/2) 1 left
 out.
-  With V its solution, D^(−1/2) V minimises tr(Y'LY) subject to Y'DY = I (Belkin & Niyogi 2003), and V
-  are the eigenvectors of the normalised kernel matrix that the Nyström formula extends.
+  With V its solution, D^(−1/2) V minimizes tr(Y'LY) subject to Y'DY = I (Belkin & Niyogi 2003), and V
+  are the eigenvectors of the normalized kernel matrix that the Nyström formula extends.
 
 Where the last eigenvalue taken equals the first one left out, the coordinates are not determined by the
 problem (several pieces of a graph, say): ``gap`` tells.
@@ -93,5 +93,5 @@ def check_no_sample_alone(W: Any, beta: float | None) -> None:
     """Raise an error if a sample has no neighbor, because its coordinate would be 0/0."""
     alone = int(np.sum(degrees(W) <= SMALLEST_DEGREE))
     if alone:
-        rule = "be large enough for every sample to have a neighbour of positive weight"
+        rule = "be large enough for every sample to have a neighbor of positive weight"
         raise rule_error("beta", rule, beta, f"Raise it: samples without any: {alone}.")

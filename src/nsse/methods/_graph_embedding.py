@@ -1,24 +1,24 @@
 """Graph embedding: two quadratic forms on a space of functions (Yan et al. 2007).
 
-    maximise tr(Y'BY)  subject to  Y'AY = I,     Y = f at the samples, f in a space of functions.
+    maximize tr(Y'BY)  subject to  Y'AY = I,     Y = f at the samples, f in a space of functions.
 
 A, of the *intrinsic* graph, is what a method keeps small; B, of the *penalty* graph or of a constraint,
 what it keeps large. With L = D − W the Laplacian of a graph W, R = I − W the residuals of reconstructing
-every sample from its neighbours, E the indicators of the classes and Y centred, the methods are
+every sample from its neighbors, E the indicators of the classes and Y centered, the methods are
 
     ======  =====================================  =======================================  ==========
             A, intrinsic                           B, penalty                               functions
     ======  =====================================  =======================================  ==========
-    LDE     L, neighbours of a class, Gaussian     L, neighbours of other classes, same     linear
+    LDE     L, neighbors of a class, Gaussian     L, neighbors of other classes, same     linear
     LFDA    L, pairs of a class, local scaling     L, all pairs less those                  linear
-    MFA     L, neighbours of a class, 0/1          L, nearest pairs of other classes, 0/1   linear
-    LPP     L, neighbours (of a class), Gaussian   D, the degrees                           linear
-    NPE     R'R, neighbours                        I                                        linear
-    NPPE    R'R, neighbours                        I                                        polynomial
+    MFA     L, neighbors of a class, 0/1          L, nearest pairs of other classes, 0/1   linear
+    LPP     L, neighbors (of a class), Gaussian   D, the degrees                           linear
+    NPE     R'R, neighbors                        I                                        linear
+    NPPE    R'R, neighbors                        I                                        polynomial
     KDA     I − E(E'E)⁻¹E', within classes         E(E'E)⁻¹E', between classes              kernel
     ======  =====================================  =======================================  ==========
 
-The solution is the generalised eigenproblem B v = λ A v in the coordinates of the space. A is singular
+The solution is the generalized eigenproblem B v = λ A v in the coordinates of the space. A is singular
 as soon as there are fewer samples than features. What is done about it, in this order, and nothing
 else:
 
@@ -88,7 +88,7 @@ class Forms:
 class Space:
     """Functions of samples: those along the principal axes of the samples.
 
-    ``scores`` are the functions at the training samples, of shape (n_samples, n_axes), centred.
+    ``scores`` are the functions at the training samples, of shape (n_samples, n_axes), centered.
     """
 
     scores: Floats
@@ -358,7 +358,7 @@ def n_axes(s: Floats, keep: Any, within_rank: int) -> int:
         return holding(float(keep))
     if keep > rank:
         cure = "Lower it; None takes all axes along which the samples vary."
-        raise rule_error("pca", f"not exceed the rank of the centred samples, {rank}", keep, cure)
+        raise rule_error("pca", f"not exceed the rank of the centered samples, {rank}", keep, cure)
     return int(keep)
 
 
@@ -372,6 +372,6 @@ def check_size(metric: Affine) -> None:
 
 def no_intrinsic_scatter() -> ValueError:
     """Return the error for graphs that join no two different samples, because any direction would do."""
-    cure = "Some class must have two different samples that are neighbours: add samples, or neighbours."
+    cure = "Some class must have two different samples that are neighbors: add samples, or neighbors."
     got = "classes without any within-class scatter"
     return rule_error("X", "vary within at least one class", got, cure)

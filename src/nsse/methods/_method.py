@@ -1,4 +1,4 @@
-"""What the compared methods share: `fit`, lengths, neighbours, kernel ridge, checks.
+"""What the compared methods share: `fit`, lengths, neighbors, kernel ridge, checks.
 
 A method is one file: a subclass of `Method` with `_learn` and its mathematics. Parameters that several
 methods have are checked by their names (`CHECKS`); a method adds its own in ``_checks``.
@@ -28,7 +28,7 @@ from nsse.base import EmbeddingClassifier
 from nsse.distances import median_distance, squared_distances
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap
-from nsse.metrics.learned import centred
+from nsse.metrics.learned import centered
 from nsse.scores import Scores, nearest_scores
 
 # Lengths beyond these sizes have squares that over- or underflow.
@@ -169,7 +169,7 @@ def encoded(y: NDArray[Any], unlabeled: Any = None) -> tuple[NDArray[Any], Ints]
     classes, found = np.unique(y[labeled], return_inverse=True)
     if len(classes) < 2:
         got = Described(f"{len(classes)} class, {classes.tolist()}")
-        cure = "Add labelled samples of another class: there is nothing to separate."
+        cure = "Add labeled samples of another class: there is nothing to separate."
         raise rule_error("y", "contain samples of at least 2 classes", got, cure)
     codes = np.full(len(y), -1, dtype=np.intp)
     codes[labeled] = found
@@ -200,7 +200,7 @@ class Lengths:
     @classmethod
     def of(cls, X: SamplesLike, length_unit: str | float, own: Ints | slice = slice(None)) -> Lengths:
         """Return the given length, or the median distance between the samples ``own`` for "median"."""
-        metric = centred(X)
+        metric = centered(X)
         Z, scale = metric(X), float(metric.scale[0])
         D2 = squared_distances(Z, Z)
         unit = median_distance(D2[own][:, own])  # refuses samples that are all equal

@@ -67,7 +67,7 @@ def _estimators() -> dict[str, Any]:
     from nsse.published import NSSE  # at use: it is no part of this room
 
     own = {name: getattr(methods, name)() for name in methods.__all__ if name != "catalogue"}
-    # As in the paper, LDA embeds and the nearest neighbour classifies. The principal components leave
+    # As in the paper, LDA embeds and the nearest neighbor classifies. The principal components leave
     # out directions in which samples do not vary: LDA cannot tell them from perfect ones.
     embedded = PCA(0.95, svd_solver="full"), LinearDiscriminantAnalysis()
     return own | {

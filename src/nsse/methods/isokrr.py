@@ -5,7 +5,7 @@ Supervised Isomap (Geng, Zhan & Zhou 2005, Eq. 4) replaces the distance d by
     √(1 − exp(−d²/β))    within a class: at most 1,
     √(exp(d²/β)) − α     between classes: at least 1 − α,
 
-so that classes move apart before the graph is built. Its neighbours then mostly lie in the sample's own
+so that classes move apart before the graph is built. Its neighbors then mostly lie in the sample's own
 class and the graph falls into pieces. Geodesics between pieces are infinite, so that every pair of
 pieces is joined by its shortest edge, as scikit-learn's Isomap does, and their number is kept.
 
@@ -49,9 +49,9 @@ class IsoKRR(Method):
 
         √(1 − exp(−d²/β)) within a class,    √(exp(d²/β)) − α between classes,
 
-    their geodesics on a neighbour graph are embedded by classical multidimensional scaling (Isomap),
+    their geodesics on a neighbor graph are embedded by classical multidimensional scaling (Isomap),
     and kernel ridge regression learns the map from samples to coordinates [1]_. New samples are mapped
-    by it and classified by their nearest neighbour.
+    by it and classified by their nearest neighbor.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class IsoKRR(Method):
         positive eigenvalues where that is less.
     n_neighbors : int, default=None
         Samples at the smallest dissimilarities joined in the graph (all of them where there are no
-        more). Two samples are joined if either is a neighbour of the other. None joins all pairs; with
+        more). Two samples are joined if either is a neighbor of the other. None joins all pairs; with
         a thousand samples or more a number is faster.
     beta : float, default=10.0
         β, in squared units of length: the larger, the less distances matter beside the labels. None
@@ -89,7 +89,7 @@ class IsoKRR(Method):
         Share of the negative eigenvalues in the sum of all magnitudes: how far the geodesics are from
         being distances between points of a Euclidean space. Those eigenvalues are not used.
     n_connected_components_ : int
-        Pieces of the neighbour graph. Where there are several, as often when classes lie apart, every
+        Pieces of the neighbor graph. Where there are several, as often when classes lie apart, every
         two of them were joined by the shortest edge between them.
     coef_ : ndarray of shape (n_samples, n_components)
         Coefficients of f.

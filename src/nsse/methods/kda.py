@@ -1,7 +1,7 @@
 """KDA: kernel discriminant analysis (Baudat & Anouar 2000), LDA in the space of a kernel.
 
-In the coordinates of the kernel's principal axes, K centred = UΓU', samples are the rows of UΓ^½:
-there it is LDA. A direction v is the function f = Σ_i c_i k(x_i, ·) with c = UΓ^(−½)v, centred, and a
+In the coordinates of the kernel's principal axes, K centered = UΓU', samples are the rows of UΓ^½:
+there it is LDA. A direction v is the function f = Σ_i c_i k(x_i, ·) with c = UΓ^(−½)v, centered, and a
 ridge ρ‖v‖² is ρ times its squared norm in the space of the kernel.
 """
 
@@ -73,7 +73,7 @@ class KDA(GraphEmbedding):
     Linear discriminant analysis in the space of a kernel [1]_: coordinates f = Σ_i c_i k(x_i, ·) with
     the largest scatter between classes for scatter one within classes,
 
-        maximise Σ_k Σ_c n_c (mean of f_k in class c − mean of f_k)²
+        maximize Σ_k Σ_c n_c (mean of f_k in class c − mean of f_k)²
         subject to Σ_i (f_k(x_i) − mean of f_k in its class)(f_l(x_i) − …) + ρ ⟨f_k, f_l⟩ = δ_kl.
 
     Parameters

@@ -23,13 +23,13 @@ from nsse.methods._method import (
 class LDE(LinearMethod):
     """Local discriminant embedding.
 
-    A linear map V that pulls neighbours of different classes apart while neighbours of the same class
-    stay together [1]_: it maximises
+    A linear map V that pulls neighbors of different classes apart while neighbors of the same class
+    stay together [1]_: it maximizes
 
         tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
 
-    with the rows of X as samples, W joining neighbours of the same class, W' neighbours of different
-    classes, both with weights exp(−‖x_i − x_j‖²/β). The columns of V solve the generalised
+    with the rows of X as samples, W joining neighbors of the same class, W' neighbors of different
+    classes, both with weights exp(−‖x_i − x_j‖²/β). The columns of V solve the generalized
     eigenproblem of the two scatters with the largest eigenvalues.
 
     Parameters
@@ -99,8 +99,8 @@ class LDE(LinearMethod):
     Notes
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples
-    does not matter (unless neighbours are tied), nor does that of the classes, except that the order of
-    the labels settles signs. A ridge sees the units of the features: where they differ, standardise the
+    does not matter (unless neighbors are tied), nor does that of the classes, except that the order of
+    the labels settles signs. A ridge sees the units of the features: where they differ, standardize the
     features first if samples are few.
 
     References

@@ -1,8 +1,8 @@
 """LFDA: local Fisher discriminant analysis (Sugiyama 2007).
 
 A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)) between samples of the same class, σ_i being the distance from x_i to
-its k-th nearest neighbour *in its class* (Zelnik-Manor & Perona 2004). A class with k samples or fewer
-has no k-th neighbour: there σ_i is the distance to the farthest. The number of neighbours is settled
+its k-th nearest neighbor *in its class* (Zelnik-Manor & Perona 2004). A class with k samples or fewer
+has no k-th neighbor: there σ_i is the distance to the farthest. The number of neighbors is settled
 class by class, so that a small class changes nothing for the others. A sample with k duplicates would
 have σ_i = 0. Departs from the paper, where A_ij is then undefined: σ_i is the distance to the nearest
 sample of the class in another place. In a class that is all in one place A_ij = 1.
@@ -43,7 +43,7 @@ from nsse.methods._graph_embedding import (
     symmetric,
 )
 from nsse.methods._method import graph_rank
-from nsse.metrics.learned import centred
+from nsse.metrics.learned import centered
 
 METRICS = ("weighted", "orthonormalized", "plain")
 
@@ -52,7 +52,7 @@ class LFDA(LinearMethod):
     """Local Fisher discriminant analysis.
 
     A linear map like that of LDA, with scatters that count pairs of the same class only as far as they
-    are neighbours, A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)), so that a class may consist of several clusters.
+    are neighbors, A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)), so that a class may consist of several clusters.
     The columns of the map solve S_lb v = λ S_lw v with the largest λ [1]_, where
 
         S_lw = ½ Σ A_ij/n_c (x_i − x_j)(x_i − x_j)'              over pairs of the same class c,
@@ -67,11 +67,11 @@ class LFDA(LinearMethod):
         there are principal axes in use, `n_pca_components_`: all features, if there are more samples.
         None takes them all; with the weighted metric the last ones hardly count.
     n_neighbors : int, default=7
-        σ_i is the distance from x_i to its neighbour of this rank in its class, or to the farthest
-        sample of its class if that has no more. Where that neighbour is a duplicate of x_i, σ_i is the
+        σ_i is the distance from x_i to its neighbor of this rank in its class, or to the farthest
+        sample of its class if that has no more. Where that neighbor is a duplicate of x_i, σ_i is the
         distance to the nearest sample of the class in another place.
     affinity : {"local_scaling", "ones"}, default="local_scaling"
-        "ones" takes every class for one neighbourhood, A_ij = 1: the subspace of LDA.
+        "ones" takes every class for one neighborhood, A_ij = 1: the subspace of LDA.
     metric : {"weighted", "orthonormalized", "plain"}, default="weighted"
         Length of the columns: "plain" has v'S_lw v = 1, "weighted" multiplies by √λ,
         "orthonormalized" makes the columns orthonormal, keeping the span of the first of them.
@@ -112,14 +112,14 @@ class LFDA(LinearMethod):
 
     See Also
     --------
-    LDE : Its relative by neighbours.
+    LDE : Its relative by neighbors.
 
     Notes
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The result does not
     depend on the order of the samples or of the classes, except that the order of the labels settles
     signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge sees the units
-    of the features: where they differ, standardise the features first if samples are few.
+    of the features: where they differ, standardize the features first if samples are few.
 
     References
     ----------
@@ -161,7 +161,7 @@ class LFDA(LinearMethod):
 
     def _learn(self, X: SamplesLike, codes: Ints) -> LinearMap:
         X = dense_rows(X)
-        metric = centred(X)
+        metric = centered(X)
         Z = metric(X)
         if self.affinity == "ones":
             affinities = [np.ones((len(rows), len(rows))) for rows in class_members(codes)]

@@ -1,8 +1,8 @@
 """LPP: locality preserving projections (He & Niyogi 2004), unsupervised and supervised.
 
-    minimise tr(V'X'LXV)  subject to  V'X'DXV = I,     L = D − W,
+    minimize tr(V'X'LXV)  subject to  V'X'DXV = I,     L = D − W,
 
-the best linear approximation of Laplacian eigenmaps. W joins neighbours, whatever their labels or of
+the best linear approximation of Laplacian eigenmaps. W joins neighbors, whatever their labels or of
 the same class only; on complete graphs of the classes with weights 1/n_c, X'LX is the scatter within
 classes and X'DX the total one, and the map is that of LDA.
 """
@@ -30,12 +30,12 @@ from nsse.methods._method import Lengths, check_flag, graph_rank, neighbor_graph
 class LPP(LinearMethod):
     """Locality preserving projections.
 
-    A linear map V under which neighbours stay neighbours [1]_: it minimises
+    A linear map V under which neighbors stay neighbors [1]_: it minimizes
 
         tr(V'X'(D − W)XV)   subject to   V'X'DXV = I,
 
-    with the centred samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbours.
-    Supervised, neighbours are of the same class, and where all of a class are joined all weights are
+    with the centered samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbors.
+    Supervised, neighbors are of the same class, and where all of a class are joined all weights are
     1/n_c, n_c the size of the class: that is the subspace of LDA.
 
     Parameters
@@ -46,8 +46,8 @@ class LPP(LinearMethod):
         nearest other training sample tells most labels; if supervised, four times the number of
         classes, or all where there are no more. None takes them all.
     supervised : bool, default=False
-        Whether neighbours are looked for in the sample's own class only. With False labels are ignored
-        but by the nearest neighbour that decides.
+        Whether neighbors are looked for in the sample's own class only. With False labels are ignored
+        but by the nearest neighbor that decides.
     n_neighbors : int, default=5
         Nearest samples joined in W (all of them where there are no more). None joins all pairs: with
         ``supervised=True`` those of every class, with weights 1/n_c.
@@ -106,7 +106,7 @@ class LPP(LinearMethod):
     on all principal axes along which the samples vary. Any embedding of the training samples is then
     within reach, that of Laplacian eigenmaps too, and the map follows the noise. Departs from [1]_:
     the ridge, which makes the map smooth, is added to X'LX where samples are few; supervised, columns
-    have v'X'LXv = 1, as those of LDA. Samples are centred, which leaves the constant coordinate out.
+    have v'X'LXv = 1, as those of LDA. Samples are centered, which leaves the constant coordinate out.
 
     References
     ----------

@@ -19,8 +19,8 @@ from nsse.methods._method import Lengths, check_edges, graph_rank, nearest_colum
 class MFA(LinearMethod):
     """Marginal Fisher analysis.
 
-    A linear map V that draws neighbours of the same class together and pushes apart the pairs at the
-    margins of the classes [1]_: it maximises
+    A linear map V that draws neighbors of the same class together and pushes apart the pairs at the
+    margins of the classes [1]_: it maximizes
 
         tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
 
@@ -75,7 +75,7 @@ class MFA(LinearMethod):
 
     See Also
     --------
-    LDE : Its relative with neighbours of every sample, and Gaussian weights.
+    LDE : Its relative with neighbors of every sample, and Gaussian weights.
 
     Notes
     -----

@@ -1,10 +1,10 @@
-"""MReg: manifold regularisation, Laplacian regularised least squares (Belkin, Niyogi & Sindhwani 2006).
+"""MReg: manifold regularization, Laplacian regularized least squares (Belkin, Niyogi & Sindhwani 2006).
 
-For one column of targets y, with l labelled of N samples, f = Σ α_i K(x_i, ·) minimises (Section 4.2)
+For one column of targets y, with l labeled of N samples, f = Σ α_i K(x_i, ·) minimizes (Section 4.2)
 
-    1/l Σ_labelled (y_i − f(x_i))² + γ_A ‖f‖²_K + γ_I/N² f'Lf,
+    1/l Σ_labeled (y_i − f(x_i))² + γ_A ‖f‖²_K + γ_I/N² f'Lf,
 
-and with J = diag(1 where labelled, 0 elsewhere) its coefficients solve (their Eq. 8)
+and with J = diag(1 where labeled, 0 elsewhere) its coefficients solve (their Eq. 8)
 
     (JK + γ_A l I + γ_I l/N² LK) α = Jy.
 
@@ -36,13 +36,13 @@ LEAST_SHARE = 1e-12
 
 
 class MReg(Method):
-    """Manifold regularisation in a reproducing kernel Hilbert space: Laplacian least squares.
+    """Manifold regularization in a reproducing kernel Hilbert space: Laplacian least squares.
 
     One function f per class is fitted to targets 1 for its samples and 0 for all others, smooth both in
-    the space of the Gaussian kernel K and along the neighbour graph of the samples with Laplacian L
+    the space of the Gaussian kernel K and along the neighbor graph of the samples with Laplacian L
     [1]_:
 
-        1/l Σ_labelled (y_i − f(x_i))² + γ_A ‖f‖²_K + γ_I/N² f'Lf  →  min.
+        1/l Σ_labeled (y_i − f(x_i))² + γ_A ‖f‖²_K + γ_I/N² f'Lf  →  min.
 
     `transform` gives the scores of the classes, f_1(x), …, f_M(x), two of them for two classes as well;
     `predict` the class with the largest score, the method's own rule.
@@ -62,13 +62,13 @@ class MReg(Method):
     beta : float, default=None
         Width of the weights exp(−‖x_i − x_j‖²/β), in squared units of length. None: the edges' mean.
     normalized : bool, default=True
-        Whether L is the normalised Laplacian D^(−1/2) (D − W) D^(−1/2), as in the experiments of [1]_,
+        Whether L is the normalized Laplacian D^(−1/2) (D − W) D^(−1/2), as in the experiments of [1]_,
         or D − W.
     length_unit : {"median"} or float, default="median"
         The unit in which `sigma` and `beta` are understood: the median distance between training
         samples, so that rescaling X changes nothing, or a length given as a number.
     unlabeled : int, str or None, default=None
-        The value that marks unlabelled samples in ``y``. None: all samples are labelled and −1 is
+        The value that marks unlabeled samples in ``y``. None: all samples are labeled and −1 is
         a label like any other. With ``unlabeled=-1`` the convention of scikit-learn's
         `LabelSpreading` and `SelfTrainingClassifier` holds: such samples shape the graph, and f is not
         fitted to them.
@@ -88,7 +88,7 @@ class MReg(Method):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_labeled_ : int
-        Number l of labelled samples.
+        Number l of labeled samples.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -169,7 +169,7 @@ def lap_rls(
 ) -> tuple[Floats, Floats]:
     """Return coefficients α, and f at the labeled samples, each without its own label.
 
-    ``targets`` has a row for every labelled sample and a column for every function.
+    ``targets`` has a row for every labeled sample and a column for every function.
     """
     N, n_labeled = len(K), len(targets)
     J = sparse.diags_array(labeled.astype(np.float64))

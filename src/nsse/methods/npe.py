@@ -1,9 +1,9 @@
-"""NPE: neighbourhood preserving embedding (He, Cai, Yan & Zhang 2005).
+"""NPE: neighborhood preserving embedding (He, Cai, Yan & Zhang 2005).
 
-    minimise tr(V'X'R'RXV)  subject to  V'X'XV = I,
+    minimize tr(V'X'R'RXV)  subject to  V'X'XV = I,
 
 the best linear approximation of locally linear embedding: R takes every sample to what is left of it
-when its neighbours reconstruct it.
+when its neighbors reconstruct it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from nsse.methods._reconstruction import residual_form, residual_matrix, residua
 
 
 class NPE(LinearMethod):
-    """Neighbourhood preserving embedding.
+    """Neighborhood preserving embedding.
 
-    A linear map V under which every sample stays the same combination of its neighbours [1]_: with
-    weights w_ij that minimise ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, it minimises
+    A linear map V under which every sample stays the same combination of its neighbors [1]_: with
+    weights w_ij that minimize ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, it minimizes
 
         Σ_i ‖V'x_i − Σ_j w_ij V'x_j‖²   subject to   V'X'XV = I,
 
-    the centred samples as rows of X. Labels are ignored but by the nearest neighbour that decides.
+    the centered samples as rows of X. Labels are ignored but by the nearest neighbor that decides.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""NPPE: neighbourhood preserving polynomial embedding (Qiao, Zhang, Wang & Zhang 2013).
+"""NPPE: neighborhood preserving polynomial embedding (Qiao, Zhang, Wang & Zhang 2013).
 
 The objective is that of NPE, the functions are polynomials, in the simplified form of the original:
 powers of every feature, without products of several,
 
     f(x) = Σ_{q ≤ p} x^[q] V_q,     x^[q] the q-th powers of all features,
 
-with the centred x in units of length, and every power divided by its size over the training samples,
-so that a ridge weighs all powers alike. Constants drop out: f is centred at the training samples.
+with the centered x in units of length, and every power divided by its size over the training samples,
+so that a ridge weighs all powers alike. Constants drop out: f is centered at the training samples.
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ class PolynomialSpace(Space):
 
 
 class NPPE(GraphEmbedding):
-    """Neighbourhood preserving polynomial embedding.
+    """Neighborhood preserving polynomial embedding.
 
-    An explicit nonlinear map under which every sample stays the same combination of its neighbours
+    An explicit nonlinear map under which every sample stays the same combination of its neighbors
     [1]_. Coordinates are polynomials in the features without products of several of them, f(x) = Σ_q
     x^[q] V_q with the q-th powers x^[q] of all features, q = 1, …, degree. With weights w_ij that
-    minimise ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, the coefficients minimise
+    minimize ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, the coefficients minimize
 
         Σ_i ‖f(x_i) − Σ_j w_ij f(x_j)‖²   subject to   Σ_i f(x_i) f(x_i)' = I.
 
-    Labels are ignored but by the nearest neighbour that decides.
+    Labels are ignored but by the nearest neighbor that decides.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class NPPE(GraphEmbedding):
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N all
     embeddings of the training samples are within reach of linear maps already. Departs from [1]_:
-    powers are of centred samples, each divided by its size, and a ridge is added to the objective
+    powers are of centered samples, each divided by its size, and a ridge is added to the objective
     where samples are few. A rotation of the features changes the powers, hence the map. The principal
     axes are those of the powers. Certified radii are for kernel and linear maps only.
 

@@ -5,13 +5,13 @@
 with K̃ Y_k = λ_k Y_k on the training samples and E the mean over them. It is an expansion in the
 Gaussian K whose rows are divided by √E_x K(x, ·): at a training sample it is the eigenmap itself.
 
-With neighbourhoods, K(a, b) is kept where ‖a − b‖ is at most the larger of the radii of a and b, the
+With neighborhoods, K(a, b) is kept where ‖a − b‖ is at most the larger of the radii of a and b, the
 radius of a point being its distance to the nearest n_neighbors + 1 training samples: a training sample
-counts among its own neighbours, so that the rule is one and the same for old points and new ones.
+counts among its own neighbors, so that the rule is one and the same for old points and new ones.
 
 No scale and no number of coordinates serves everywhere: objects want fewer coordinates than classes,
 faces under changing light as many as there are. By default training samples are held out, embedded by
-the formula from the others, and predicted by their nearest neighbour; the choice with the lowest error
+the formula from the others, and predicted by their nearest neighbor; the choice with the lowest error
 is taken. Departs from Bengio et al. (2004), who leave both to the user.
 """
 
@@ -67,7 +67,7 @@ class NystromMap:
     radii2 : ndarray of shape (n_samples,) or None
         Squared radii of the training samples; None keeps the whole kernel.
     n_neighbors : int
-        Neighbours of a point, where there are radii.
+        Neighbors of a point, where there are radii.
     """
 
     metric: Affine
@@ -97,13 +97,13 @@ class NystromMap:
 class NYS(Method):
     """Laplacian eigenmaps with the Nyström extension.
 
-    The coordinates are eigenvectors Y_k of the normalised Gaussian kernel matrix, the constant-sign one
+    The coordinates are eigenvectors Y_k of the normalized Gaussian kernel matrix, the constant-sign one
     left out, and extend to all x by the formula that they satisfy at the training samples [1]_,
 
         y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),    K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
 
     with K(a, b) = exp(−‖a − b‖²/σ²) and means E over the training samples. The embedding ignores
-    labels; the nearest neighbour does not, nor does the choice of `sigma` and `n_components`
+    labels; the nearest neighbor does not, nor does the choice of `sigma` and `n_components`
     where these are "auto".
 
     Parameters
@@ -111,14 +111,14 @@ class NYS(Method):
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, smaller than the number of training samples. None means
         ``n_classes - 1``. "auto" takes the one of a few, from half the number of classes to all
-        coordinates that the kernel has, in which the nearest neighbour makes the fewest mistakes on
+        coordinates that the kernel has, in which the nearest neighbor makes the fewest mistakes on
         training samples that are held out in turn (see Notes).
     sigma : {"auto"}, float or None, default="auto"
         Kernel scale σ in units of length. None takes the root mean square of the distances between the
         pairs of training samples that the kernel keeps (see `n_neighbors`). "auto" takes 1 or 3, by the
         same mistakes.
     n_neighbors : int, default=None
-        Keep the kernel between neighbours only: K(a, b) = 0 unless one of the two is among the
+        Keep the kernel between neighbors only: K(a, b) = 0 unless one of the two is among the
         ``n_neighbors`` nearest training samples of the other (a training sample not counted among its
         own). None keeps all pairs. With a number, "auto" means None for the two parameters above.
     length_unit : {"median"} or float, default="median"
@@ -152,8 +152,8 @@ class NYS(Method):
     -----
     Columns of the eigenmap have unit length. The number of features enters through distances only, so
     that more features than samples need no care. Far from all training samples the map tends to 0. A
-    new point at the place of no training sample has one neighbour more than a training sample, since
-    it is not its own. A neighbour graph in several pieces may leave the coordinates undetermined; the
+    new point at the place of no training sample has one neighbor more than a training sample, since
+    it is not its own. A neighbor graph in several pieces may leave the coordinates undetermined; the
     fit then warns (`DegenerateEmbeddingWarning`).
 
     What is held out is a third of every class, three times. The choice takes several times as long as a

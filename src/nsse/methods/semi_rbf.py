@@ -1,6 +1,6 @@
-"""SemiRBF: an RBF interpolator of SUPLAP's embedding, refined by unlabelled samples.
+"""SemiRBF: an RBF interpolator of SUPLAP's embedding, refined by unlabeled samples.
 
-In the manner of Vural & Guillemot (2016): the interpolator is fitted to the embedding of the labelled
+In the manner of Vural & Guillemot (2016): the interpolator is fitted to the embedding of the labeled
 samples; then its values at the others predict their classes, each of those that it is surest of is sent
 to where its class lies, and the interpolator is fitted anew. Labels and interpolator change together,
 until all samples take part.
@@ -25,11 +25,11 @@ from nsse.methods.suplap import check_neighbors, class_graphs, supervised_eigenm
 class SemiRBF(Method):
     """Semi-supervised out-of-sample interpolation of a supervised embedding.
 
-    In the manner of Vural and Guillemot [1]_, which the paper of NSSE cites for unlabelled samples:
-    the labelled samples are embedded by supervised Laplacian eigenmaps (`SUPLAP`), a Gaussian RBF
+    In the manner of Vural and Guillemot [1]_, which the paper of NSSE cites for unlabeled samples:
+    the labeled samples are embedded by supervised Laplacian eigenmaps (`SUPLAP`), a Gaussian RBF
     interpolator is fitted to that embedding, and it is refined in rounds. In each its values at the
-    unlabelled samples tell their classes; those that it is surest of get the place of the nearest
-    labelled sample of their class as their target, and it is fitted anew. In the last round all samples
+    unlabeled samples tell their classes; those that it is surest of get the place of the nearest
+    labeled sample of their class as their target, and it is fitted anew. In the last round all samples
     take part. Without such samples it is `SUPLAP`.
 
     Departs from [1]_: the smoothness of the interpolator is weighed by a ridge, the same in all
@@ -48,23 +48,23 @@ class SemiRBF(Method):
     ridge : float, default=1e-3
         How smooth the interpolator is.
     n_rounds : int, default=10
-        In round r of so many r/n_rounds of the unlabelled samples take part.
+        In round r of so many r/n_rounds of the unlabeled samples take part.
     length_unit : {"median"} or float, default="median"
-        The unit in which `sigma` is understood: the median distance between labelled samples, or a
+        The unit in which `sigma` is understood: the median distance between labeled samples, or a
         length.
     unlabeled : int, str or None, default=None
-        The value that marks unlabelled samples in ``y``; None: all samples are labelled.
+        The value that marks unlabeled samples in ``y``; None: all samples are labeled.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         The interpolator at all training samples.
     coef_, centers_, sigma_, length_unit_
-        Coefficients, centres (all training samples), kernel scale and unit of length.
+        Coefficients, centers (all training samples), kernel scale and unit of length.
     map_ : KernelMap
         What `transform` does.
     scores_ : Scores
-        The nearest labelled sample of the embedding gives the label.
+        The nearest labeled sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     transduction_ : ndarray of shape (n_samples,)
@@ -145,15 +145,15 @@ def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> t
     Parameters
     ----------
     K : ndarray of shape (N, N)
-        Kernel matrix of all samples, the labelled ones first.
+        Kernel matrix of all samples, the labeled ones first.
     Y : ndarray of shape (l, d)
-        Embedding of the labelled samples.
+        Embedding of the labeled samples.
     codes : ndarray of shape (l,)
         Their classes.
     ridge : float
         Of the interpolator: how smooth it is.
     n_rounds : int
-        In round r of R as many as r/R of the unlabelled samples take part.
+        In round r of R as many as r/R of the unlabeled samples take part.
     """
     n_own, n_rest = len(Y), len(K) - len(Y)
     own = np.arange(n_own)

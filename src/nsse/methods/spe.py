@@ -114,13 +114,13 @@ class SparseCodingMap:
 class SPE(Method):
     """Laplacian eigenmaps with the sparse-coding extension.
 
-    Embeds the training samples by minimising tr(Y'LY) subject to Y'DY = I and Y'D1 = 0 for the
-    Laplacian L = D − W of a Gaussian neighbour graph [2]_. A new sample is written as a sparse
+    Embeds the training samples by minimizing tr(Y'LY) subject to Y'DY = I and Y'D1 = 0 for the
+    Laplacian L = D − W of a Gaussian neighbor graph [2]_. A new sample is written as a sparse
     combination of the training samples, and embedded where its code is [1]_,
 
         ``a = argmin ½‖x − Σ a_i u_i‖² + α ‖a‖₁,     y = Σ |a_i| y_i / Σ |a_i|,     u_i = x_i/‖x_i‖.``
 
-    The embedding ignores labels; the nearest neighbour in it does not.
+    The embedding ignores labels; the nearest neighbor in it does not.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class SPE(Method):
     sample. More features than samples need no care. Every new sample is a regression of its own:
     expect about a millisecond for each hundred training samples.
 
-    A neighbour graph in several pieces may leave the coordinates undetermined; the fit then warns
+    A neighbor graph in several pieces may leave the coordinates undetermined; the fit then warns
     (`DegenerateEmbeddingWarning`).
 
     References

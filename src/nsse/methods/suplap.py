@@ -1,8 +1,8 @@
 """SUPLAP: supervised Laplacian eigenmaps, extended by Gaussian RBF interpolation.
 
-Its two graphs (Raducanu & Dornaika 2012, Section 3): W_w joins neighbours of the same class with weight
-exp(−‖x_i − x_j‖²/β), W_b neighbours of different classes with weight 1; an edge is there if either
-sample is a neighbour of the other. *Adaptive* neighbours of x_i are the samples more similar to x_i than
+Its two graphs (Raducanu & Dornaika 2012, Section 3): W_w joins neighbors of the same class with weight
+exp(−‖x_i − x_j‖²/β), W_b neighbors of different classes with weight 1; an edge is there if either
+sample is a neighbor of the other. *Adaptive* neighbors of x_i are the samples more similar to x_i than
 all samples are on average,
 
     exp(−‖x_i − x_j‖²/β) > (1/N) Σ_k exp(−‖x_i − x_k‖²/β)     (k = i included),
@@ -43,11 +43,11 @@ check_neighbors = unless(
 class SUPLAP(Method):
     """Supervised Laplacian eigenmaps with an RBF interpolator.
 
-    Embeds the training samples by minimising (Eq. 2 of [2]_)
+    Embeds the training samples by minimizing (Eq. 2 of [2]_)
 
         tr(Y'L_w Y) − μ tr(Y'L_b Y)   subject to   Y'Y = I,
 
-    with Laplacians of a within-class and a between-class neighbour graph: Y are the eigenvectors of
+    with Laplacians of a within-class and a between-class neighbor graph: Y are the eigenvectors of
     L_w − μ L_b to its smallest eigenvalues. Only then is it extended to new samples, by the Gaussian
     interpolator f(x) = Σ c_i exp(−‖x − x_i‖²/σ²) with f(x_i) = y_i. NSSE learns both together.
 
@@ -110,7 +110,7 @@ class SUPLAP(Method):
     form of Eq. (2) of [2]_. The number of features enters through distances only, so that more features
     than samples need no care.
 
-    If every pair of different classes is joined, all centred vectors that are constant on the classes
+    If every pair of different classes is joined, all centered vectors that are constant on the classes
     have the same eigenvalue −μN: the problem is degenerate. Up to ``n_classes - 1`` dimensions the
     embedding then puts each class on one point whatever the samples are, the coordinates are an
     arbitrary basis, and below ``n_classes - 1`` an arbitrary part of one. The same holds, at the
@@ -177,7 +177,7 @@ def class_graphs(
 ) -> tuple[Floats, Floats]:
     """Return W_w and W_b from squared distances and classes.
 
-    ``within`` and ``between`` say which neighbours: "adaptive", a number of nearest ones, or None for
+    ``within`` and ``between`` say which neighbors: "adaptive", a number of nearest ones, or None for
     all. ``beta`` is in the units of ``D2``; None takes the mean squared distance between samples.
     """
     everyone = others(len(D2))

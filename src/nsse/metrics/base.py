@@ -25,7 +25,7 @@ from nsse._support.types import LabelsLike, Matrix, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
 from nsse.distances import squared_distances
 from nsse.hull import Hull
-from nsse.metrics.learned import LARGEST, Learned, centred, too_large
+from nsse.metrics.learned import LARGEST, Learned, centered, too_large
 from nsse.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -330,7 +330,7 @@ def fit_to(metric: Metric, X: SamplesLike, rows: Rows) -> None:
 
 def behind_components(metric: Metric, X: SamplesLike, with_hull: bool) -> Learned:
     """Return rows behind the components of a fitted metric."""
-    plain = centred(X)
+    plain = centered(X)
     Z, unit = plain(X), float(plain.scale[0])
     components: Any = metric.components_
     if isinstance(components, LinearOperator):

@@ -14,7 +14,7 @@ from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine
 from nsse.labels import checked_weights
 from nsse.metrics.base import FLOATS, Metric
-from nsse.metrics.learned import Learned, centred
+from nsse.metrics.learned import Learned, centered
 from nsse.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,7 @@ class Euclidean(OneToOneFeatureMixin, Metric):
         """Return rows in memory, centered and with values of order one."""
         X = rows.held()
         self._of(X.shape[1])
-        affine = centred(X)
+        affine = centered(X)
         plain = Learned(affine, affine(X), float(affine.scale[0]))
         return plain.with_hull() if with_hull else plain
 

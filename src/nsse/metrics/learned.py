@@ -154,7 +154,7 @@ class Learned:
         return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T, overwrite=True)
 
 
-def centred(X: SamplesLike) -> Affine:
+def centered(X: SamplesLike) -> Affine:
     """Return a map that centers rows and makes them of order one by a power of two.
 
     Sparse rows stay in place.

@@ -34,7 +34,7 @@ class Scatter:
     edges : csr_array of shape (n_rows, n_rows)
         ω_ij / (2 Σ ω) of the joined rows.
     floor : float
-        ρ, where rows are of order one (`centred`).
+        ρ, where rows are of order one (`centered`).
     """
 
     edges: sparse.csr_array

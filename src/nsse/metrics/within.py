@@ -44,7 +44,7 @@ from nsse.distances import distances_from, products, squared_norms
 from nsse.hull import squared_heights
 from nsse.labels import check_targets
 from nsse.metrics.base import FLOATS, Components, Metric
-from nsse.metrics.learned import LARGEST, Learned, centred, dense_rows, too_large
+from nsse.metrics.learned import LARGEST, Learned, centered, dense_rows, too_large
 from nsse.metrics.relevance import feature_weights
 from nsse.metrics.scatter import WIDE, ClassRoots, Scatter, along_scatter, scatter_edges, scatter_matrix
 from nsse.rows import Rows
@@ -180,7 +180,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         of the rows, and takes an eigendecomposition.
         """
         self.check_parameters()
-        euclidean = centred(X)
+        euclidean = centered(X)
         Z = euclidean(X)
         self.weights_ = feature_weights(Z, rows.codes, rows.weights, float(self.relevance), self.spreads)
         Z *= self.weights_
@@ -459,7 +459,7 @@ class SharedScatter:
     def of(cls, metric: WithinMetric, given: Rows, held: Any) -> SharedScatter:
         """Weight the features of rows and of other samples."""
         X = dense_rows(given.held())
-        affine = centred(X)
+        affine = centered(X)
         rows, others = affine(X), affine(dense_rows(held))
         codes = np.unique(given.codes, return_inverse=True)[1]
         if metric.relevance > 0.0:

@@ -298,14 +298,14 @@ class _EigenProblem:
         energy = max(self.residual, ENERGY) ** 2
         fresh = S.indicators.toarray() / np.sqrt(S.sizes)
         if self.start is not None:  # the part of a solution nearby that the indicators do not span
-            fresh = np.hstack([fresh, orthonormal(S.centred(self.start[:, :d]), fresh)])
+            fresh = np.hstack([fresh, orthonormal(S.centered(self.start[:, :d]), fresh)])
         V, C, AV = (np.empty((len(S.codes), 0)) for _ in range(3))
         for _ in range(MOST_STEPS):
             C_fresh = factor.solve_both(fresh)
             V, C = np.hstack([V, fresh]), np.hstack([C, C_fresh])
             AV = np.hstack([AV, S(fresh) + self.weights.mu2 * factor.solve_both(C_fresh)])
             values, Q = eigh(V.T @ AV, check_finite=False)
-            step = S.centred(AV @ Q[:, :d] - (V @ Q[:, :d]) * values[:d]) / mass
+            step = S.centered(AV @ Q[:, :d] - (V @ Q[:, :d]) * values[:d]) / mass
             if np.all((mass * step**2).sum(axis=0) <= energy * values[:d]):
                 return np.asarray(C @ Q[:, : d + GUARD])
             fresh = orthonormal(step, V)

@@ -32,7 +32,7 @@ from nsse.exceptions import ConditioningWarning, ScaleAtBoundWarning
 from nsse.kernels import Gaussian
 from nsse.labels import encoded, warn_of_marker
 from nsse.maps import KernelMap
-from nsse.metrics.learned import centred
+from nsse.metrics.learned import centered
 from nsse.published.alternating import alternate
 from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
@@ -358,7 +358,7 @@ def _warn(message: str, category: type[Warning]) -> None:
 
 def measured(X: SamplesLike, length_unit: Any) -> tuple[Affine, Floats]:
     """Return the map to units of length, and squared distances in them."""
-    metric = centred(X)
+    metric = centered(X)
     Z, scale = metric(X), float(metric.scale[0])
     D2 = squared_distances(Z, Z)
     _check_resolved(Z, float(D2.max()))
