@@ -42,3 +42,13 @@ def test_a_scorer_sees_the_best_candidates_of_the_first_split_on_all_splits(monk
     search.fit(X[::3], Y[::3])
     # The model of the user stays, and the best of the others stays with it.
     assert [one["sigma"] for one in search.cv_results_["params"]] == [0.02, 0.6]
+
+
+def test_coordinates_of_a_search_count_copies_as_weights():
+    rows, labels = X[::3], Y[::3]
+    weights = np.where(labels == 0, 4.0, 1.0)
+    copies = np.repeat(np.arange(len(rows)), weights.astype(int))
+    search = SmoothEmbeddingCV(SmoothEmbedding(standardize=True), random_state=0)
+    weighted = search.fit(rows, labels, sample_weight=weights).transform(X)
+    copied = search.fit(rows[copies], labels[copies]).transform(X)
+    np.testing.assert_allclose(copied, weighted, atol=1e-5)
