@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.metadata import version
 from pathlib import Path
 
 import nsse
@@ -17,10 +16,6 @@ def test_the_citation_and_the_changelog_speak_of_this_version():
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == nsse.__version__
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\n## {nsse.__version__}" in changelog
-
-
-def test_the_installed_package_is_of_this_version():
-    assert version("nsse") == nsse.__version__
 
 
 def test_the_hosted_checks_run_the_commands_of_the_local_ones():

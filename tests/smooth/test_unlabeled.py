@@ -145,9 +145,11 @@ def test_wrong_uses_are_refused(use, rule):
     assert not hasattr(model, "map_")
 
 
-def test_the_search_refuses_uses_of_the_user():
-    with pytest.raises(ValueError, match="GraphPenalty or a LabelPropagation"):
-        SmoothEmbeddingCV(SmoothEmbedding(unlabeled=NearestLabel())).fit(X, Y)
+def test_the_search_compares_the_use_of_the_user_with_none():
+    search = SmoothEmbeddingCV(SmoothEmbedding(unlabeled=NearestLabel()), random_state=0).fit(X, Y)
+    uses = [setting["unlabeled"] for setting in search.cv_results_["params"]]
+    assert {type(use) for use in uses} == {type(None), NearestLabel}
+    assert len(search.transduction_) == len(X)
 
 
 def test_uses_have_a_base_class():
