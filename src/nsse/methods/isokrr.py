@@ -57,52 +57,52 @@ class IsoKRR(Method):
     ----------
     n_components : int, default=None
         Dimension d of the embedding, at most the number of positive eigenvalues of the scaling, itself
-        less than the number of training samples. None means ``n_classes - 1``, or the number of
-        positive eigenvalues where that is less.
+        less than the number of training samples. None means ``n_classes - 1``, or the number of positive
+        eigenvalues if that is smaller.
     n_neighbors : int, default=None
-        Samples at the smallest dissimilarities joined in the graph (all of them where there are no
-        more). Two samples are joined if either is a neighbor of the other. None joins all pairs; with
-        a thousand samples or more a number is faster.
+        Samples at the smallest dissimilarities joined in the graph (all of them if there are no more).
+        Two samples are joined if either is a neighbor of the other. None joins all pairs; with a
+        thousand samples or more a number is faster.
     beta : float, default=10.0
-        β, in squared units of length: the larger, the less distances matter beside the labels. None
-        takes the square of the mean distance between samples, about 1 (see Notes).
+        β, in squared units of length. A larger value gives distances less influence compared with the
+        labels. None uses the square of the mean distance between samples, about 1 (see Notes).
     overlap : float, default=0.0
-        α, from 0 to 1: how much closer than 1, the most within a class, samples of different classes
-        may come. [2]_ takes 0.5.
+        α, from 0 to 1. The dissimilarity of samples of different classes is at least 1 − α. In [2]_ it
+        is 0.5.
     alpha : float, default=1e-3
-        Ridge of the regression. Must be positive; a very small one interpolates.
+        Ridge of the regression. It must be positive. A very small value interpolates.
     sigma : float, default=1.0
         Scale σ of the kernel exp(−‖x − x'‖²/σ²), in units of length.
     length_unit : {"median"} or float, default="median"
-        The unit in which `sigma` and `beta` are understood: the median distance between training
-        samples, so that rescaling X changes nothing, or a length given as a number.
+        The unit of `sigma` and `beta`. It is the median distance between training samples, so that the
+        scale of X has no influence, or a length that is given as a number.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        f at the training samples: what `transform` gives, and what `predict` compares with.
+        f at the training samples, with which `predict` compares new samples.
     isomap_embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates found by Isomap, to which f was fitted.
+        Coordinates of Isomap, to which f was fitted.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the scaling, descending.
     negative_share_ : float
-        Share of the negative eigenvalues in the sum of all magnitudes: how far the geodesics are from
-        being distances between points of a Euclidean space. Those eigenvalues are not used.
+        Share of the negative eigenvalues in the sum of all magnitudes. It measures how far the geodesics
+        are from distances in a Euclidean space. Those eigenvalues are not used.
     n_connected_components_ : int
-        Pieces of the neighbor graph. Where there are several, as often when classes lie apart, every
-        two of them were joined by the shortest edge between them.
+        Number of pieces of the neighbor graph. If there are several, as is common for separate classes,
+        every two of them were joined by the shortest edge between them.
     coef_ : ndarray of shape (n_samples, n_components)
         Coefficients of f.
     sigma_, length_unit_ : float
         Kernel scale and unit of length, in the units of X.
     map_ : KernelMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
@@ -110,7 +110,7 @@ class IsoKRR(Method):
 
     Notes
     -----
-    O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through
+    O(N³) time and O(N²) memory in the number N of samples; the number n of features has an influence on
     distances only, so that n > N needs no care. [2]_ sets β to the mean distance; the square of it has
     the units of d² and makes the result independent of the scale of X.
 

@@ -79,45 +79,46 @@ class KDA(GraphEmbedding):
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the embedding, at most ``n_classes - 1``, which None takes.
+        Dimension of the embedding, at most ``n_classes - 1``, which is the default.
     kernel : {"gaussian", "linear"}, default="gaussian"
         k(x, x') = exp(−‖x − x'‖²/σ²), or x'x: the subspace of LDA.
     sigma : float, default=2.0
         Scale σ of the Gaussian kernel, in units of length.
     length_unit : {"median"} or float, default="median"
-        The unit in which `sigma` is understood: the median distance between training samples, so that
-        rescaling X changes nothing, or a length given as a number.
+        The unit of `sigma`. It is the median distance between training samples, so that the scale of X
+        has no influence, or a length that is given as a number.
     pca : {"auto"}, int, float or None, default=None
-        The principal axes on which the problem is solved. None: all along which the samples vary. An
-        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
-        all, but where these are more than the scatter A within classes can have rank, the fewest that
-        hold 95 % of the variance, and no more than that rank.
+        The principal axes on which the problem is solved. None means all axes along which the samples
+        vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
+        this share of the variance. "auto" means all axes. If these are more than the largest possible
+        rank of the scatter A within classes, it means the fewest that contain 95 % of the variance, and
+        at most that rank.
     reg : {"auto"}, float or None, default=0.03
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the scatter A within classes, A + ρI.
-        "auto" is 0.3 where samples are few, that is where A can have a rank less than three times the
-        number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
-        axes. With 0 a singular A is an error.
+        "auto" is 0.3 if the largest possible rank of A is less than three times the number of axes, as
+        for images, and None otherwise. None adds nothing, or 1e-3 if A is singular on those axes. With
+        0, a singular A raises an error.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training samples, embedded.
+        Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
         Scatter between over scatter within classes of every coordinate, descending.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
-        The ridge ρ that was added; 0.0 if none.
+        The ridge ρ that was added, or 0.0 if none was.
     sigma_, length_unit_ : float
         Kernel scale and unit of length, in the units of X.
     map_ : KernelMap or LinearMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
@@ -125,12 +126,12 @@ class KDA(GraphEmbedding):
 
     Notes
     -----
-    O(N³) time and O(N²) memory; the number n of features enters through distances only. The Gaussian
-    kernel matrix is regular, so that without a ridge every class of training samples is one point
-    whatever they are: [1]_ leaves out the weakest axes of the kernel (`pca`). Departs from [1]_: a
+    O(N³) time and O(N²) memory; the number n of features has an influence on distances only. The
+    Gaussian kernel matrix is regular, so that without a ridge every class of training samples is one
+    point whatever they are: [1]_ leaves out the weakest axes of the kernel (`pca`). Departs from [1]_: a
     ridge on all axes; coordinates have unit scatter within classes, where [1]_ takes functions of unit
-    norm. The mean of the coordinates is left in them where the kernel is Gaussian: distances do not
-    see it.
+    norm. The mean of the coordinates is left in them where the kernel is Gaussian: distances do not see
+    it.
 
     References
     ----------

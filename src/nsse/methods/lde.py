@@ -35,62 +35,62 @@ class LDE(LinearMethod):
     Parameters
     ----------
     n_components : {"auto"}, int or None, default="auto"
-        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`:
-        all features, if there are more samples. "auto" takes ``n_classes - 1`` of them, but three for
-        fewer than four classes, or all where there are no more. None takes them all, the last ones,
-        which separate least, at the length of the first.
+        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
+        This is the number of features if there are more samples. "auto" takes ``n_classes - 1`` of them,
+        but three for fewer than four classes, or all if there are no more. None takes them all, the last
+        ones, which separate least, at the length of the first.
     n_neighbors : int, default=5
-        Nearest samples of the same class joined in W (all of them in a class that has no more). None
-        joins all pairs of the same class.
+        Number of nearest samples of the same class that are joined in W (all of them in a class with no
+        more). None joins all pairs of the same class.
     n_neighbors_between : int, default=20
-        Nearest samples of other classes joined in W' (all, if there are no more). None joins all pairs
-        of different classes.
+        Number of nearest samples of other classes that are joined in W' (all if there are no more). None
+        joins all pairs of different classes.
     beta : float, default=None
         Width β of the weights (t in [1]_), in squared units of length. None takes the mean squared
         length of the edges of both graphs.
     length_unit : {"median"} or float, default="median"
-        The unit in which `beta` is understood: the median distance between training samples, so that
-        rescaling X changes nothing, or a length given as a number.
+        The unit of `beta`. It is the median distance between training samples, so that the scale of X
+        has no influence, or a length that is given as a number.
     pca : {"auto"}, int, float or None, default=None
-        The principal axes on which the problem is solved. None: all along which the samples vary. An
-        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
-        all, but where these are more than the scatter of W can have rank (the number of samples minus
-        the number of connected pieces of W, one per class or more), the fewest that hold 95 % of the
-        variance, and no more than that rank.
+        The principal axes on which the problem is solved. None means all axes along which the samples
+        vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
+        this share of the variance. "auto" means all axes. If these are more than the largest possible
+        rank of the scatter of W (the number of samples minus the number of connected pieces of W, one
+        per class or more), it means the fewest that contain 95 % of the variance, and at most that rank.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(S)/`n_pca_components_` is added to the scatter S of W, S + ρI. "auto" is 0.3
-        where samples are few, that is where S can have a rank less than three times the number of axes,
-        as for images; else None. None adds none, or 1e-3 if S is singular on those axes (its smallest
-        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
-        singular S is an error.
+        if the largest possible rank of S is less than three times the number of axes, as for images, and
+        None otherwise. None adds nothing, or 1e-3 if S is singular on those axes (its smallest
+        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0, a
+        singular S raises an error.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map V': transform gives ``(X − mean_) @ components_.T``.
+        The map V'. `transform` returns ``(X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training samples, embedded.
+        Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
         Between-class over within-class scatter of every coordinate, descending. Both are positive
-        semidefinite: values below zero are rounding and set to zero.
+        semidefinite, so negative values are rounding errors and set to zero.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
-        The ridge ρ that was added; 0.0 if none.
+        The ridge ρ that was added, or 0.0 if none was.
     beta_ : float
         β, in squared units of X.
     length_unit_ : float
         The unit of length, in the units of X.
     map_ : LinearMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
@@ -100,8 +100,8 @@ class LDE(LinearMethod):
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples
     does not matter (unless neighbors are tied), nor does that of the classes, except that the order of
-    the labels settles signs. A ridge sees the units of the features: where they differ, standardize the
-    features first if samples are few.
+    the labels determines signs. A ridge depends on the units of the features. If these differ and
+    samples are few, standardize the features first.
 
     References
     ----------

@@ -64,8 +64,8 @@ class LFDA(LinearMethod):
     ----------
     n_components : int, default=None
         Dimension of the embedding. Unlike LDA, which ends at ``n_classes - 1``, LFDA has as many as
-        there are principal axes in use, `n_pca_components_`: all features, if there are more samples.
-        None takes them all; with the weighted metric the last ones hardly count.
+        there are principal axes in use, `n_pca_components_`. This is the number of features if there are
+        more samples. None takes them all; with the weighted metric the last ones hardly count.
     n_neighbors : int, default=7
         σ_i is the distance from x_i to its neighbor of this rank in its class, or to the farthest
         sample of its class if that has no more. Where that neighbor is a duplicate of x_i, σ_i is the
@@ -76,39 +76,41 @@ class LFDA(LinearMethod):
         Length of the columns: "plain" has v'S_lw v = 1, "weighted" multiplies by √λ,
         "orthonormalized" makes the columns orthonormal, keeping the span of the first of them.
     pca : {"auto"}, int, float or None, default=None
-        The principal axes on which the problem is solved. None: all along which the samples vary. An
-        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
-        all, but where these are more than S_lw can have rank (the number of samples minus the number of
-        classes), the fewest that hold 95 % of the variance, and no more than that rank.
+        The principal axes on which the problem is solved. None means all axes along which the samples
+        vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
+        this share of the variance. "auto" means all axes. If these are more than the largest possible
+        rank of S_lw (the number of samples minus the number of classes), it means the fewest that
+        contain 95 % of the variance, and at most that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(S_lw)/`n_pca_components_` is added to S_lw, S_lw + ρI. "auto" is 0.3 where
-        samples are few, that is where S_lw can have a rank less than three times the number of axes, as
-        for images; else None. None adds none, or 1e-3 if S_lw is singular on those axes (its smallest
-        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
-        singular S_lw is an error.
+        A ridge ρ = reg · tr(S_lw)/`n_pca_components_` is added to S_lw, S_lw + ρI. "auto" is 0.3 if the
+        largest possible rank of S_lw is less than three times the number of axes, as for images, and
+        None otherwise. None adds nothing, or 1e-3 if S_lw is singular on those axes (its smallest
+        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0, a
+        singular S_lw raises an error.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map: transform gives ``(X − mean_) @ components_.T``.
+        The map. `transform` returns ``(X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training samples, embedded.
+        Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        λ, descending. S_lb is positive semidefinite: values below zero are rounding and set to zero.
+        λ, descending. S_lb is positive semidefinite, so negative values are rounding errors and set to
+        zero.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
-        The ridge ρ that was added to S_lw; 0.0 if none.
+        The ridge ρ that was added to S_lw, or 0.0 if none was.
     map_ : LinearMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
@@ -117,9 +119,9 @@ class LFDA(LinearMethod):
     Notes
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The result does not
-    depend on the order of the samples or of the classes, except that the order of the labels settles
-    signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge sees the units
-    of the features: where they differ, standardize the features first if samples are few.
+    depend on the order of the samples or of the classes, except that the order of the labels determines
+    signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge depends on the
+    units of the features. If these differ and samples are few, standardize the features first.
 
     References
     ----------

@@ -43,57 +43,57 @@ class LPP(LinearMethod):
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
         "auto" takes the one of a few, from half to four times the number of classes, in which the
-        nearest other training sample tells most labels; if supervised, four times the number of
-        classes, or all where there are no more. None takes them all.
+        nearest other training sample tells most labels; if supervised, four times the number of classes,
+        or all if there are no more. None takes them all.
     supervised : bool, default=False
-        Whether neighbors are looked for in the sample's own class only. With False labels are ignored
-        but by the nearest neighbor that decides.
+        Whether neighbors must have the same class. With False, labels are only used by the
+        nearest-neighbor rule.
     n_neighbors : int, default=5
-        Nearest samples joined in W (all of them where there are no more). None joins all pairs: with
-        ``supervised=True`` those of every class, with weights 1/n_c.
+        Number of nearest samples that are joined in W (all of them if there are no more). None joins all
+        pairs. With ``supervised=True`` it joins all pairs of each class, with weights 1/n_c.
     beta : float, default=None
         Width β of the weights (t in [1]_), in squared units of length. None takes the mean squared
         length of the edges.
     length_unit : {"median"} or float, default="median"
-        The unit in which `beta` is understood: the median distance between training samples, so that
-        rescaling X changes nothing, or a length given as a number.
+        The unit of `beta`. It is the median distance between training samples, so that the scale of X
+        has no influence, or a length that is given as a number.
     pca : {"auto"}, int, float or None, default=None
-        The principal axes on which the problem is solved. None: all along which the samples vary. An
-        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
-        all, but where these are more than X'LX can have rank, the fewest that hold 95 % of the
-        variance, and no more than that rank.
+        The principal axes on which the problem is solved. None means all axes along which the samples
+        vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
+        this share of the variance. "auto" means all axes. If these are more than the largest possible
+        rank of X'LX, it means the fewest that contain 95 % of the variance, and at most that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'LX, A + ρI. "auto" is 3, if
-        supervised 0.3, where samples are few, that is where A can have a rank less than three times
-        the number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
-        axes. With 0 a singular A is an error.
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'LX, A + ρI. "auto" is 3 (0.3 if
+        supervised) if the largest possible rank of A is less than three times the number of axes, as for
+        images, and None otherwise. None adds nothing, or 1e-3 if A is singular on those axes. With 0, a
+        singular A raises an error.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map: transform gives ``(X − mean_) @ components_.T``.
+        The map. `transform` returns ``(X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training samples, embedded.
+        Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
         X'DX over X'LX of every coordinate, descending: one over those of [1]_.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
-        The ridge ρ that was added; 0.0 if none.
+        The ridge ρ that was added, or 0.0 if none was.
     beta_ : float or None
-        β, in squared units of X; None where weights are 1/n_c.
+        β, in squared units of X, or None if weights are 1/n_c.
     length_unit_ : float
         The unit of length, in the units of X.
     map_ : LinearMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------

@@ -57,19 +57,19 @@ class MReg(Method):
     sigma : float, default=1.0
         Scale σ of the kernel exp(−‖x − x'‖²/σ²), in units of length.
     n_neighbors : int, default=5
-        Nearest samples joined in the graph, whatever their labels (all of them where there are no
-        more). None joins all pairs.
+        Number of nearest samples that are joined in the graph, whatever their labels (all of them if
+        there are no more). None joins all pairs.
     beta : float, default=None
         Width of the weights exp(−‖x_i − x_j‖²/β), in squared units of length. None: the edges' mean.
     normalized : bool, default=True
         Whether L is the normalized Laplacian D^(−1/2) (D − W) D^(−1/2), as in the experiments of [1]_,
         or D − W.
     length_unit : {"median"} or float, default="median"
-        The unit in which `sigma` and `beta` are understood: the median distance between training
-        samples, so that rescaling X changes nothing, or a length given as a number.
+        The unit of `sigma` and `beta`. It is the median distance between training samples, so that the
+        scale of X has no influence, or a length that is given as a number.
     unlabeled : int, str or None, default=None
-        The value that marks unlabeled samples in ``y``. None: all samples are labeled and −1 is
-        a label like any other. With ``unlabeled=-1`` the convention of scikit-learn's
+        The value that marks unlabeled samples in ``y``. None means that all samples are labeled and −1
+        is a label like any other. With ``unlabeled=-1`` the convention of scikit-learn's
         `LabelSpreading` and `SelfTrainingClassifier` holds: such samples shape the graph, and f is not
         fitted to them.
 
@@ -82,7 +82,7 @@ class MReg(Method):
     sigma_, length_unit_ : float
         Kernel scale and unit of length, in the units of X.
     map_ : KernelMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The largest coordinate gives the label.
     classes_ : ndarray of shape (n_classes,)
@@ -90,7 +90,7 @@ class MReg(Method):
     n_labeled_ : int
         Number l of labeled samples.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
@@ -98,7 +98,7 @@ class MReg(Method):
 
     Notes
     -----
-    O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through
+    O(N³) time and O(N²) memory in the number N of samples; the number n of features has an influence on
     distances only, so that n > N needs no care. Targets −1 instead of 0, as in [1]_, would add the same
     function to all scores and change no prediction. There is no intercept: far from all samples every
     score vanishes.

@@ -33,38 +33,38 @@ class NPE(LinearMethod):
     n_neighbors : int, default=5
         Nearest samples that reconstruct a sample (all where there are no more). None takes all.
     pca : {"auto"}, int, float or None, default=None
-        The principal axes on which the problem is solved. None: all along which the samples vary. An
-        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
-        all, but where these are more than X'R'RX can have rank, the fewest that hold 95 % of the
-        variance, and no more than that rank.
+        The principal axes on which the problem is solved. None means all axes along which the samples
+        vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
+        this share of the variance. "auto" means all axes. If these are more than the largest possible
+        rank of X'R'RX, it means the fewest that contain 95 % of the variance, and at most that rank.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'R'RX, A + ρI. "auto" is 3 where
-        samples are few, that is where A can have a rank less than three times the number of axes, as
-        for images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0 a
-        singular A is an error.
+        samples are few, that is where A can have a rank less than three times the number of axes, as for
+        images; else None. None adds nothing, or 1e-3 if A is singular on those axes. With 0, a singular
+        A raises an error.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map: transform gives ``(X − mean_) @ components_.T``.
+        The map. `transform` returns ``(X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training samples, embedded.
+        Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
         X'X over X'R'RX of every coordinate, descending: one over those of [1]_.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
-        The ridge ρ that was added; 0.0 if none.
+        The ridge ρ that was added, or 0.0 if none was.
     map_ : LinearMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------

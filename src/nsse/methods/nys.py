@@ -136,13 +136,13 @@ class NYS(Method):
     length_unit_ : float
         The unit of length, in the units of X.
     map_ : NystromMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------

@@ -53,7 +53,7 @@ class SemiRBF(Method):
         The unit in which `sigma` is understood: the median distance between labeled samples, or a
         length.
     unlabeled : int, str or None, default=None
-        The value that marks unlabeled samples in ``y``; None: all samples are labeled.
+        The value that marks unlabeled samples in ``y``. None means that all samples are labeled.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class SemiRBF(Method):
     coef_, centers_, sigma_, length_unit_
         Coefficients, centers (all training samples), kernel scale and unit of length.
     map_ : KernelMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest labeled sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
@@ -70,7 +70,7 @@ class SemiRBF(Method):
     transduction_ : ndarray of shape (n_samples,)
         Labels of all training samples: those they have, or those that the refinement came to.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     Notes
     -----

@@ -132,7 +132,7 @@ class SPE(Method):
         sample vanishes, ``max |u_i'x|``. Larger values give sparser codes; at 1 the most similar sample
         would be left alone.
     n_neighbors : int, default=None
-        Nearest samples joined in the graph (from either side). None joins all pairs.
+        Number of nearest samples that are joined in the graph (from either side). None joins all pairs.
     beta : float, default=None
         Width of the edge weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the
         mean squared length of the edges.
@@ -150,13 +150,13 @@ class SPE(Method):
     length_unit_ : float
         The unit of length, in the units of X.
     map_ : SparseCodingMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------

@@ -92,13 +92,13 @@ class SUPLAP(Method):
     objective_ : float
         The objective above at its minimum, the sum of `eigenvalues_`.
     map_ : KernelMap
-        What `transform` does.
+        The map of `transform`.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------

@@ -29,7 +29,7 @@ class Euclidean(OneToOneFeatureMixin, Metric):
     components_ : sparse matrix of shape (n_features, n_features)
         The identity.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
