@@ -104,7 +104,25 @@ class CenterSelector(ABC):
 
 
 @dataclass(frozen=True)
-class KMeansCenters(CenterSelector):
+class _NumberOfCenters(CenterSelector):
+    """Base class of selectors of a number of centers."""
+
+    n_centers: int
+
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
+
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
+        """Return the centers, or None if there are no more rows than ``n_centers``."""
+        return None if self.n_centers >= len(rows) else self._chosen(rows, rng)
+
+    @abstractmethod
+    def _chosen(self, rows: Rows, rng: np.random.Generator) -> Centers:
+        """Return the centers if there are more rows."""
+
+
+@dataclass(frozen=True)
+class KMeansCenters(_NumberOfCenters):
     """Means of clusters, the same number in every class as far as its rows go.
 
     Parameters
@@ -127,22 +145,18 @@ class KMeansCenters(CenterSelector):
     12
     """
 
-    n_centers: int
-
-    def __post_init__(self) -> None:
-        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
-
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
-        """Return the centers, or None if there are no more rows than ``n_centers``."""
+        """Return the centers. Raises an error for sparse rows."""
         if rows.source.is_sparse:
             cure = "The means of sparse rows are not sparse: take CentersPerClass, or an integer."
             raise rule_error(
                 "centers", "be another selector than KMeansCenters for sparse samples", self, cure
             )
+        return super().__call__(rows, rng)
+
+    def _chosen(self, rows: Rows, rng: np.random.Generator) -> Centers:
         places = np.flatnonzero(rows.is_labeled)
         codes = rows.codes[places]
-        if self.n_centers >= len(rows):
-            return None
         counts = np.bincount(codes)
         shares = equal_shares(counts, self.n_centers)
         chosen = drawn(codes, np.minimum(counts, ROWS_PER_CLUSTER * shares), rng)
@@ -161,7 +175,7 @@ class KMeansCenters(CenterSelector):
 
 
 @dataclass(frozen=True)
-class CentersPerClass(CenterSelector):
+class CentersPerClass(_NumberOfCenters):
     """Rows drawn at random, the same number from every class as far as its rows go.
 
     Parameters
@@ -184,15 +198,7 @@ class CentersPerClass(CenterSelector):
     12
     """
 
-    n_centers: int
-
-    def __post_init__(self) -> None:
-        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
-
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
-        """Return the centers, or None if there are no more rows than ``n_centers``."""
-        if self.n_centers >= len(rows):
-            return None
+    def _chosen(self, rows: Rows, rng: np.random.Generator) -> Centers:
         places = np.flatnonzero(rows.is_labeled)
         codes = rows.codes[places]
         return rows.source.take(
@@ -201,7 +207,7 @@ class CentersPerClass(CenterSelector):
 
 
 @dataclass(frozen=True)
-class RandomCenters(CenterSelector):
+class RandomCenters(_NumberOfCenters):
     """Rows drawn at random from all, those without a label too.
 
     Parameters
@@ -224,15 +230,7 @@ class RandomCenters(CenterSelector):
     12
     """
 
-    n_centers: int
-
-    def __post_init__(self) -> None:
-        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
-
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
-        """Return the centers, or None if there are no more rows than ``n_centers``."""
-        if self.n_centers >= len(rows):
-            return None
+    def _chosen(self, rows: Rows, rng: np.random.Generator) -> Centers:
         return rows.source.take(np.sort(rng.choice(len(rows), self.n_centers, replace=False)))
 
 

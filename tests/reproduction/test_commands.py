@@ -182,7 +182,7 @@ def test_the_quick_study_has_every_row_a_page_and_figures(tmp_path, capsys):
     rows = RowFile(tmp_path / "rows.jsonl").rows()
     assert len({(r.task.dataset, r.task.method, r.task.n_train) for r in rows}) == len(rows) == 20
     text = (tmp_path / "study.md").read_text(encoding="utf-8")
-    assert "2 data sets with 5 and 10 training samples per class" in text
+    assert "2 data sets and 5 and 10 training samples per class" in text
     assert (tmp_path / "images" / "study_ranks.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     assert main(options) == 0
