@@ -1,4 +1,4 @@
-"""Where training rows come from: arrays, sparse matrices, memory maps, blocks and Dask arrays.
+"""Read training rows from arrays, sparse matrices, memory maps, blocks and Dask arrays.
 
 Every source has the same four methods. `take` loads some rows, `blocks` yields all rows in parts, `fold`
 sums a function over the parts, and `apply` stacks the values of a function of the rows.
@@ -32,9 +32,9 @@ BLOCK_ROWS = 2048
 
 @dataclass(frozen=True)
 class Source:
-    """Rows of an array, dense, sparse or memory-mapped; what other sources are read like.
+    """Rows of an array, dense, sparse or memory-mapped, with the interface of the other sources.
 
-    ``places`` are the rows in use, ascending: others are passed over.
+    ``places`` are the rows in use, ascending. Others are skipped.
     """
 
     X: SamplesLike
@@ -147,7 +147,7 @@ class RepeatedBlocks:
 
 @dataclass(frozen=True)
 class BlockSource(Source):
-    """Rows of blocks that can be read several times; ``X`` is a `RepeatedBlocks`."""
+    """Rows of blocks that can be read several times. ``X`` is a `RepeatedBlocks`."""
 
     def take(self, positions: Ints) -> Any:
         """Load some of the rows in use, by ascending position."""
@@ -162,7 +162,7 @@ class BlockSource(Source):
 
 @dataclass(frozen=True)
 class DaskSource(Source):
-    """Rows of a Dask array: functions of a block run where it is, and their sums meet in a tree."""
+    """Rows of a Dask array. Functions run where the blocks are, and their sums are added in a tree."""
 
     @classmethod
     def checked(cls, X: SamplesLike) -> DaskSource:
@@ -173,7 +173,7 @@ class DaskSource(Source):
         if np.isnan(X.shape).any():
             cure = "Call `X.compute_chunk_sizes()` first."
             raise rule_error("X", "have chunks of known size", X.shape, cure)
-        # Whether blocks are sparse, as far as Dask knows.
+        # Whether blocks are sparse, according to Dask.
         sparse_blocks = hasattr(X._meta, "tocsr")
         return cls(X.rechunk({1: -1}), np.arange(X.shape[0]), int(X.shape[1]), sparse_blocks)
 
@@ -214,7 +214,7 @@ class DaskSource(Source):
 
 @dataclass(frozen=True)
 class MappedSource:
-    """A function of another source's rows: a metric, or ``factor`` rows for every one."""
+    """A function of another source's rows, such as a metric, or ``factor`` rows for every one."""
 
     base: Any
     function: RowFunction
@@ -373,7 +373,7 @@ def _dask() -> Any:
 
 
 def _computed(tasks: list[Any]) -> list[Any]:
-    # The centers travel with the graph: Dask need not warn about that.
+    # The centers are a part of the graph, so the warning of Dask is not needed.
     dask, size = _dask(), "distributed.admin.large-graph-warning-threshold"
     known = dask.config.get(size, None) is not None
     with dask.config.set({size: "4 GiB"} if known else {}):

@@ -20,9 +20,10 @@ __all__ = ["BalancedSplits", "GroupedSplits"]
 class BalancedSplits:
     """Random splits that hold out the same share of every class, and every sample equally often.
 
-    Each class is dealt like a deck of cards: shuffled, dealt out to one validation set after another,
-    and shuffled again when it is used up. That varies less than independent draws. At least one sample
-    of a class is held out and at least one is kept; the only sample of a class is always kept.
+    Each class is dealt like a deck of cards. It is shuffled, dealt to one validation set after another,
+    and shuffled again when it is used up. This varies less than independent draws. At least one sample
+    of a class is held out and at least one stays in the training part. The only sample of a class always
+    stays there.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ class _Deck:
         hand: list[int] = []
         while len(hand) < number:
             if not self.left:
-                # What is in the hand already goes to the bottom: no sample twice in one hand.
+                # Samples that are in the hand go to the bottom, so that no hand has a sample twice.
                 shuffled = [int(i) for i in self.rng.permutation(self.members)]
                 self.left = [i for i in shuffled if i not in hand]
                 self.left += [i for i in shuffled if i in hand]

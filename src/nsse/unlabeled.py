@@ -1,16 +1,16 @@
-"""Samples without a label: scores that change little between neighbors, or labels that spread first.
+"""Use samples without a label, by scores that change little between neighbors or by label propagation.
 
 `GraphPenalty` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its
-nearest ones, its Laplacian divided by the mean degree: one more matrix in the sums of the regression.
-`LabelPropagation` first gives labels to all rows along that graph, minimizing
+nearest ones. Its Laplacian is divided by the mean degree, and is one more matrix in the sums of the
+regression. `LabelPropagation` first gives labels to all rows along that graph, minimizing
 
     Σ_labeled ‖t_i − F_i‖² + κ tr(F'LF) + ε‖F‖²,    so (J + κL + εI) F = JT
 
-(Zhu, Ghahramani & Lafferty 2003; Zhou et al. 2004), and lets the regression learn from all of them: for
-many rows and few centers, which cannot follow the graph. Where labels are few, F is nearly constant
-away from them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their own deviation.
-The graph is one of distances in the metric of the model, or of Euclidean ones: a metric that was
-learned from few labels can be worse than none where there are rows enough for a dense graph.
+(Zhu, Ghahramani & Lafferty 2003; Zhou et al. 2004), and the regression then learns from all of them. It
+is used for many rows and few centers, which cannot follow the graph. If there are few labels, F is
+nearly constant away from them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their
+own deviation. The graph uses distances in the metric of the model, or Euclidean ones, because a metric
+that was learned from few labels can be worse than none if there are enough rows for a dense graph.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ __all__ = ["GraphPenalty", "LabelPropagation", "UnlabeledUse"]
 
 # Weights of the graph penalty that a search compares.
 WEIGHTS = (1.0, 10.0, 100.0)
-# ε, which settles what no label does: small beside the 1 of a label.
+# ε, which determines rows without any influence of labels. It is small compared with the 1 of a label.
 PRICE = 1e-4
-# Where conjugate gradients stop, as a share of the right-hand side, and the steps by which they must.
+# The tolerance of conjugate gradients, as a share of the right-hand side, and the largest number of
+# steps.
 TOLERANCE, MOST_STEPS = 1e-6, 5000
 
 
@@ -170,11 +171,11 @@ class GraphPenalty(UnlabeledUse):
     Parameters
     ----------
     weight : float, default=1.0
-        μ, the weight of that smoothness.
+        μ, the weight of the penalty.
     marker : int, str or None, default=-1
-        The label of samples without one; missing labels (None, NaN) are always meant.
+        The label of samples without one. Missing labels (None, NaN) always mark such samples.
     n_neighbors : int, default=3
-        Nearest samples that every sample is joined to.
+        Number of nearest samples to which every sample is joined.
 
     See Also
     --------
@@ -225,12 +226,12 @@ class LabelPropagation(UnlabeledUse):
     weight : float, default=1.0
         κ, the weight of the smoothness of labels along the graph.
     marker : int, str or None, default=-1
-        The label of samples without one; missing labels (None, NaN) are always meant.
+        The label of samples without one. Missing labels (None, NaN) always mark such samples.
     n_neighbors : int, default=3
-        Nearest samples that every sample is joined to.
+        Number of nearest samples to which every sample is joined.
     metric : {"model", "euclidean"}, default="model"
-        What nearest means. "euclidean" is for very many samples and few labels, from which a metric
-        that is good for a graph cannot be learned.
+        The distance of the graph. "euclidean" is for very many samples and few labels, which are not
+        sufficient for learning a metric.
 
     See Also
     --------
@@ -372,7 +373,7 @@ def spread_scores(
 
 
 def nearest_reached(Z: Matrix, reached: Bools) -> Ints:
-    """Return, for every row that no label reached, the nearest one that was reached."""
+    """Return the nearest labeled row for every row that no label reached."""
     known, lost = np.flatnonzero(reached), np.flatnonzero(~reached)
     near, squares = Z[known], squared_norms(Z[known])
     parts = [lost[start : start + BLOCK_ROWS] for start in range(0, len(lost), BLOCK_ROWS)]
@@ -383,7 +384,7 @@ def nearest_reached(Z: Matrix, reached: Bools) -> Ints:
 def conjugate_gradients(A: Any, B: Floats) -> Floats:
     """Return A⁻¹B for a sparse positive definite A, for all columns at a time, each with its own steps.
 
-    SciPy's takes one column: a product of A with all of them costs little more than with one.
+    SciPy's function takes one column. A product of A with all columns costs little more than with one.
     """
     scale = 1.0 / A.diagonal()[:, np.newaxis]
     X, R = np.zeros_like(B), B.copy()

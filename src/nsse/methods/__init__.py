@@ -1,4 +1,4 @@
-"""The methods that the paper compares and those that it builds on, one file each with its mathematics.
+"""Implement the methods that the paper compares with and builds on, one file each.
 
 All are scikit-learn transformers and classifiers on the maps and scores of `nsse.maps` and
 `nsse.scores`. `catalogue` has them, scikit-learn's own and `NSSE` under the names of the paper.

@@ -1,13 +1,12 @@
-"""Laplacian eigenmaps: coordinates that vary little along the edges of a graph.
+"""Compute Laplacian eigenmaps, whose coordinates vary little along the edges of a graph.
 
-- `smallest_eigenpairs`: minimize tr(Y'AY) subject to Y'Y = I, A symmetric (Eq. 2 of the paper).
-- `normalized_eigenmap`: the same for A = I − D^(−1/2) W D^(−1/2), its trivial eigenvector D^(1/2) 1 left
-out.
-  With V its solution, D^(−1/2) V minimizes tr(Y'LY) subject to Y'DY = I (Belkin & Niyogi 2003), and V
-  are the eigenvectors of the normalized kernel matrix that the Nyström formula extends.
+- `smallest_eigenpairs` minimizes tr(Y'AY) subject to Y'Y = I, for a symmetric A (Eq. 2 of the paper).
+- `normalized_eigenmap` does the same for A = I − D^(−1/2) W D^(−1/2), without its trivial eigenvector
+  D^(1/2) 1. If V is the solution, D^(−1/2) V minimizes tr(Y'LY) subject to Y'DY = I (Belkin & Niyogi
+  2003). V are the eigenvectors of the normalized kernel matrix that the Nyström formula extends.
 
-Where the last eigenvalue taken equals the first one left out, the coordinates are not determined by the
-problem (several pieces of a graph, say): ``gap`` tells.
+If the last eigenvalue in use equals the first one that is left out, the problem does not determine the
+coordinates, for example if the graph has several pieces. ``gap`` measures this.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SMALLEST_DEGREE = 1e-200
 class Eigenmap:
     """Eigenvalues ascending, orthonormal eigenvectors, and the gap to the next eigenvalue.
 
-    ``gap`` is relative to the size of the matrix; infinite where there is no next eigenvalue.
+    ``gap`` is relative to the size of the matrix, and infinite if there is no next eigenvalue.
     """
 
     eigenvalues: Floats
@@ -51,7 +50,7 @@ class Eigenmap:
                 f"The embedding in {d} dimensions is one of many that are equally good: eigenvalues {d} "
                 f"and {d + 1} of its graph agree. {cure}",
                 DegenerateEmbeddingWarning,
-                stacklevel=5,  # the caller of `fit`: up from here, `_learn`, `fit`, its decorator
+                stacklevel=5,  # the caller of `fit`, which is above `_learn`, `fit` and its decorator
             )
 
 
@@ -69,7 +68,7 @@ def normalized_eigenmap(W: Any, n_components: int) -> Eigenmap:
     D = degrees(W)
     trivial = np.sqrt(D / D.sum())
     A = (W.toarray() if hasattr(W, "toarray") else W) * np.outer(-(D**-0.5), D**-0.5)
-    # Eigenvalues lie in [0, 2]: the trivial one goes from 0 to 4, beyond all others.
+    # Eigenvalues lie in [0, 2]. The trivial one is moved from 0 to 4, beyond all others.
     A += np.outer(4.0 * trivial, trivial)
     A[np.diag_indices_from(A)] += 1.0
     return smallest_eigenpairs(A, n_components)

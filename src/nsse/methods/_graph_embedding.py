@@ -1,33 +1,33 @@
-"""Graph embedding: two quadratic forms on a space of functions (Yan et al. 2007).
+"""Solve graph embedding problems of two quadratic forms on a space of functions (Yan et al. 2007).
 
     maximize tr(Y'BY)  subject to  Y'AY = I,     Y = f at the samples, f in a space of functions.
 
-A, of the *intrinsic* graph, is what a method keeps small; B, of the *penalty* graph or of a constraint,
-what it keeps large. With L = D − W the Laplacian of a graph W, R = I − W the residuals of reconstructing
-every sample from its neighbors, E the indicators of the classes and Y centered, the methods are
+A method keeps A small, the form of the *intrinsic* graph, and B large, the form of the *penalty* graph
+or of a constraint. L = D − W is the Laplacian of a graph W, R = I − W gives the residuals when every
+sample is reconstructed from its neighbors, E are the indicators of the classes, and Y is centered. The
+methods are
 
     ======  =====================================  =======================================  ==========
             A, intrinsic                           B, penalty                               functions
     ======  =====================================  =======================================  ==========
-    LDE     L, neighbors of a class, Gaussian     L, neighbors of other classes, same     linear
+    LDE     L, neighbors of a class, Gaussian      L, neighbors of other classes, same      linear
     LFDA    L, pairs of a class, local scaling     L, all pairs less those                  linear
-    MFA     L, neighbors of a class, 0/1          L, nearest pairs of other classes, 0/1   linear
-    LPP     L, neighbors (of a class), Gaussian   D, the degrees                           linear
-    NPE     R'R, neighbors                        I                                        linear
-    NPPE    R'R, neighbors                        I                                        polynomial
+    MFA     L, neighbors of a class, 0/1           L, nearest pairs of other classes, 0/1   linear
+    LPP     L, neighbors (of a class), Gaussian    D, the degrees                           linear
+    NPE     R'R, neighbors                         I                                        linear
+    NPPE    R'R, neighbors                         I                                        polynomial
     KDA     I − E(E'E)⁻¹E', within classes         E(E'E)⁻¹E', between classes              kernel
     ======  =====================================  =======================================  ==========
 
 The solution is the generalized eigenproblem B v = λ A v in the coordinates of the space. A is singular
-as soon as there are fewer samples than features. What is done about it, in this order, and nothing
-else:
+if there are fewer samples than features. Two steps follow, in this order:
 
 1. The samples are projected on their leading principal axes in the space. Axes along which they do not
-   vary are always left out: no form sees them. Fisherfaces keep as many axes as A can have rank, N − M.
-   Departs from that: with so many axes A is regular by a hair only and the map follows the noise of the
-   last ones; where axes must go, we keep those that hold 95 % of the variance.
-2. A + ρI takes the place of A where A is still singular, or wherever a ridge is requested (`ridge_of`).
-   Departs from the papers: by default the estimators request one, on all axes, where samples are few.
+   vary are always left out, because they change no form. Fisherfaces keep N − M axes, which is the largest
+   rank of A. Departs from that: with so many axes A is almost singular, and the map follows the noise of
+   the last axes. If axes must be left out, we keep those that contain 95 % of the variance.
+2. A + ρI replaces A if A is still singular, or if a ridge is requested (`ridge_of`). Departs from the
+   papers: if there are few samples, the estimators request a ridge on all axes by default.
 
 A and B are positive semidefinite. Eigenvalues below zero are rounding and are set to zero.
 """
@@ -58,19 +58,19 @@ from nsse.scores import left_out_nearest
 # ratio of scatters, so that features in other units change nothing.
 SINGULAR = 1e-10
 RIDGE = 1e-3
-# The ridge where the rank that A can have is not this many times the number of axes: with fewer samples
-# the weakest directions of A are noise long before it is singular.
+# A ridge is used if the largest rank of A is not this many times the number of axes. With fewer samples,
+# the weakest directions of A are noise long before A is singular.
 RIDGE_OF_FEW = 0.3
 PLENTY = 3
 # The same where forms ignore labels.
 RIDGE_WITHOUT_LABELS = 3.0
-# Dimensions in numbers of classes: the last where a method has many coordinates of use, and all of them,
-# beside n_classes − 1, to choose from where its forms ignore labels.
+# Dimensions in numbers of classes. The first is the largest useful one of methods with many coordinates.
+# Methods whose forms ignore labels choose from all of them and from n_classes − 1.
 MULTIPLES = (0.5, 2, 4)
 VARIANCE = 0.95
 # Share of the eigenvectors from which on it is faster to compute all of them.
 MANY = 0.25
-# Two classes too take more than one coordinate to tell apart where they are not in one piece each.
+# Two classes also need more than one coordinate if a class has several clusters.
 FEWEST_COMPONENTS = 3
 
 Form = Callable[[Floats], Floats]
@@ -86,7 +86,7 @@ class Forms:
 
 
 class Space:
-    """Functions of samples: those along the principal axes of the samples.
+    """Functions of samples along the principal axes of the samples.
 
     ``scores`` are the functions at the training samples, of shape (n_samples, n_axes), centered.
     """
@@ -95,7 +95,7 @@ class Space:
 
     @property
     def unit(self) -> float:
-        """What the samples were multiplied by; kernels and powers have no unit."""
+        """The factor that multiplied the samples. Kernels and powers have no unit."""
         return 1.0
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Space:
 
 @dataclass(frozen=True)
 class LinearSpace(Space):
-    """Linear functions: samples are mean + scores @ axes + what was left out."""
+    """Linear functions, for which samples are mean + scores @ axes + a remainder."""
 
     metric: Affine
     mean: Floats
@@ -123,7 +123,7 @@ class LinearSpace(Space):
 
     @property
     def unit(self) -> float:
-        """What the samples were multiplied by."""
+        """The factor that multiplied the samples."""
         return float(self.metric.scale[0])
 
     def map(self, V: Floats) -> LinearMap:
@@ -156,7 +156,7 @@ def graph_checks(**own: Check) -> Mapping[str, Check]:
 
 
 class GraphEmbedding(Method):
-    """A method made of two forms: ``_forms(lengths, codes)``.
+    """Base class of methods that are defined by two forms, ``_forms(lengths, codes)``.
 
     Its parameters are ``n_components``, ``pca`` and ``reg``, and what the forms need.
     """
@@ -232,7 +232,7 @@ class GraphEmbedding(Method):
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         """Return the columns of the map for directions with v'Av = 1 if samples are times ``unit``.
 
-        Methods that ignore labels have the constraint v'Bv = 1; classes are told apart best by v'Av = 1.
+        Methods that ignore labels have the constraint v'Bv = 1. Classes are separated best by v'Av = 1.
         """
         return of_unit_penalty(V, values) if self._ignores_labels else V
 

@@ -1,7 +1,7 @@
-"""What the compared methods share: `fit`, lengths, neighbors, kernel ridge, checks.
+"""Share code between the compared methods: `fit`, lengths, neighbors, kernel ridge, checks.
 
-A method is one file: a subclass of `Method` with `_learn` and its mathematics. Parameters that several
-methods have are checked by their names (`CHECKS`); a method adds its own in ``_checks``.
+A method is one file with a subclass of `Method` that has `_learn` and its mathematics. Parameters that
+several methods have are checked by their names (`CHECKS`), and a method adds its own in ``_checks``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def check_flag(name: str, value: Any) -> None:
         raise rule_error(name, "be True or False", value, "Choose one of them.")
 
 
-# How parameters are checked that several methods have; what needs the data is checked with them.
+# Checks of parameters that several methods have. Rules that depend on the data are checked with them.
 CHECKS: Mapping[str, Check] = {
     "n_neighbors": unless(check_edges),
     "n_neighbors_between": unless(check_edges),
@@ -88,10 +88,10 @@ def checks(**own: Check) -> Mapping[str, Check]:
 
 
 class Method(EmbeddingClassifier):
-    """An `EmbeddingClassifier` that learns its map in one go and decides by the nearest sample.
+    """Base class of methods that learn their map at once and predict by the nearest sample.
 
     ``_learn(X, codes)`` sets the attributes of the method and returns the map. Codes are −1 for samples
-    that the parameter ``unlabeled`` marks, where a method has one.
+    that the parameter ``unlabeled`` marks, if a method has one.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = CHECKS

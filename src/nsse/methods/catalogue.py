@@ -1,10 +1,11 @@
-"""The methods that the paper compares and cites: what they are, and ready to fit.
+"""List the methods that the paper compares and cites, ready to fit.
 
 >>> from nsse.methods import catalogue
 >>> methods = catalogue()
 >>> list(methods)
 ['NSSE', 'SUPLAP', 'SVM', 'NN', 'LFDA', 'LDA', 'LDE', 'NYS', 'SPE', 'IsoKRR', 'MReg', 'KDA', 'LPP', \
 'SLPP', 'NPE', 'NPPE', 'MFA', 'SemiRBF']
+The catalogue is a plain dictionary of entries, which you can change, extend or shorten.
 
 A plain dictionary of entries: exchange one, add one, leave one out in one line.
 
@@ -63,12 +64,12 @@ class Entry:
 
 def _estimators() -> dict[str, Any]:
     """Return a new, unfitted estimator for every name."""
-    from nsse import methods  # at use: the room imports this file
+    from nsse import methods  # imported at use, because it is no part of this module
     from nsse.published import NSSE  # at use: it is no part of this room
 
     own = {name: getattr(methods, name)() for name in methods.__all__ if name != "catalogue"}
-    # As in the paper, LDA embeds and the nearest neighbor classifies. The principal components leave
-    # out directions in which samples do not vary: LDA cannot tell them from perfect ones.
+    # As in the paper, LDA embeds and the nearest neighbor classifies. The principal components leave out
+    # directions in which samples do not vary, because LDA cannot distinguish them from perfect ones.
     embedded = PCA(0.95, svd_solver="full"), LinearDiscriminantAnalysis()
     return own | {
         "NSSE": NSSE(),
@@ -97,7 +98,7 @@ COLUMNS: dict[str, tuple[str, str, str, str, str]] = {
     "IsoKRR": ("free", EXTENDED, "yes", "N²n + N³", "Orsenigo & Vercellis 2012"),
     "MReg": ("kernel", GAUSSIAN, "partly", "N²n + N³", "Belkin, Niyogi & Sindhwani 2006"),
 }
-# What the paper builds on or cites besides.
+# Other methods that the paper builds on or cites.
 CITED: dict[str, tuple[str, str, str, str, str]] = {
     "KDA": ("kernel", GAUSSIAN, "yes", "N²n + N³", "Baudat & Anouar 2000"),
     "LPP": ("linear", LINEAR, "no", TWO_SCATTERS, "He & Niyogi 2004"),

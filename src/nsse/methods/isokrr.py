@@ -9,9 +9,9 @@ so that classes move apart before the graph is built. Its neighbors then mostly 
 class and the graph falls into pieces. Geodesics between pieces are infinite, so that every pair of
 pieces is joined by its shortest edge, as scikit-learn's Isomap does, and their number is kept.
 
-Classical scaling: B = −½ J G² J with J = I − 11'/N holds the inner products of points at distances G, if
-there are such points. Geodesics are seldom Euclidean: B then has negative eigenvalues, along which
-lengths would be imaginary. They take no coordinates, and their share of Σ|λ| is kept.
+Classical scaling uses B = −½ J G² J with J = I − 11'/N, which holds the inner products of points at
+distances G, if there are such points. Geodesics are seldom Euclidean. B then has negative eigenvalues,
+along which lengths would be imaginary. They give no coordinates, and their share of Σ|λ| is stored.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class IsoKRR(Method):
 def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: float) -> Floats:
     """Return the dissimilarities above from squared distances, symmetric and zero on the diagonal.
 
-    ``beta`` is in the units of ``D2``; None takes the square of the mean distance between samples.
+    ``beta`` is in the units of ``D2``. None uses the square of the mean distance between samples.
     """
     N = len(D2)
     width = float((np.sqrt(D2).sum() / (N * (N - 1))) ** 2) if beta is None else beta
@@ -188,14 +188,14 @@ def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: fl
 
 def geodesic_distances(D: Floats, n_neighbors: int | None) -> tuple[Floats, int]:
     """Return shortest paths over the joined neighbor graph, and its number of pieces."""
-    # SciPy reads a zero as no edge; the smallest positive number changes no sum.
+    # SciPy reads a zero as no edge. The smallest positive number changes no sum.
     D = np.maximum(D, np.finfo(np.float64).tiny)
     edges = nearest_columns(D, others(len(D)), n_neighbors)
     edges = edges | edges.T
     n_pieces, piece = connected_components(edges, directed=False)
     if n_pieces > 1:
         edges |= shortest_links(D, piece.astype(np.intp))
-    # Every edge is there in both directions: told so, SciPy need not look for the other one.
+    # Every edge is there in both directions, so SciPy need not look for the other one.
     lengths = shortest_path(sparse.csr_array(np.where(edges, D, 0.0)), method="D", directed=True)
     # Sums along a path and back differ by rounding.
     return np.minimum(lengths, lengths.T), int(n_pieces)

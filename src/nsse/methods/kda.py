@@ -126,12 +126,12 @@ class KDA(GraphEmbedding):
 
     Notes
     -----
-    O(N³) time and O(N²) memory; the number n of features has an influence on distances only. The
-    Gaussian kernel matrix is regular, so that without a ridge every class of training samples is one
-    point whatever they are: [1]_ leaves out the weakest axes of the kernel (`pca`). Departs from [1]_: a
-    ridge on all axes; coordinates have unit scatter within classes, where [1]_ takes functions of unit
-    norm. The mean of the coordinates is left in them where the kernel is Gaussian: distances do not see
-    it.
+    O(N³) time and O(N²) memory. The number n of features has an influence on distances only. The
+    Gaussian kernel matrix is regular, so that without a ridge each class of training samples becomes one
+    point for any samples. [1]_ therefore leaves out the weakest axes of the kernel (`pca`). Departs from
+    [1]_: there is a ridge on all axes, and coordinates have unit scatter within classes, where [1]_ uses
+    functions of unit norm. With a Gaussian kernel, the mean of the coordinates is not subtracted,
+    because distances do not depend on it.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """LDE: local discriminant embedding (Chen, Chang & Liu 2005, Section 3.2).
 
-W joins samples of the same class, W' samples of different classes, where one is among the nearest of the
-other; both carry the weights exp(−‖x_i − x_j‖²/β) with one β.
+W joins samples of the same class, and W' joins samples of different classes, if one is among the nearest
+of the other. Both have the weights exp(−‖x_i − x_j‖²/β) with one β.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """LFDA: local Fisher discriminant analysis (Sugiyama 2007).
 
-A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)) between samples of the same class, σ_i being the distance from x_i to
-its k-th nearest neighbor *in its class* (Zelnik-Manor & Perona 2004). A class with k samples or fewer
-has no k-th neighbor: there σ_i is the distance to the farthest. The number of neighbors is settled
-class by class, so that a small class changes nothing for the others. A sample with k duplicates would
-have σ_i = 0. Departs from the paper, where A_ij is then undefined: σ_i is the distance to the nearest
-sample of the class in another place. In a class that is all in one place A_ij = 1.
+A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)) between samples of the same class, where σ_i is the distance from x_i
+to its k-th nearest neighbor *in its class* (Zelnik-Manor & Perona 2004). If a class has no k-th
+neighbor, σ_i is the distance to the farthest sample. This is decided for each class, so that a small
+class has no influence on the others. A sample with k duplicates would have σ_i = 0. Departs from the
+paper, where A_ij is then undefined: σ_i is the distance to the nearest different sample of the class. If
+all samples of a class are equal, A_ij = 1.
 
 The scatters (Eqs. 9-12) are pairwise sums with the weights
 
@@ -17,7 +17,8 @@ the between-class scatter of LDA plus the pairs that locality sets free,
 
     S_lb = Σ_c n_c m_c m_c' + ½ Σ_same (1 − A_ij)(1/n_c − 1/N)(z_i − z_j)(z_i − z_j)',
 
-m_c the class means from the mean of all: positive semidefinite terms only, nothing of size N × N.
+where m_c are the class means minus the mean of all. All terms are positive semidefinite, and nothing has
+the size N × N.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ METRICS = ("weighted", "orthonormalized", "plain")
 class LFDA(LinearMethod):
     """Local Fisher discriminant analysis.
 
-    A linear map like that of LDA, with scatters that count pairs of the same class only as far as they
-    are neighbors, A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)), so that a class may consist of several clusters.
-    The columns of the map solve S_lb v = λ S_lw v with the largest λ [1]_, where
+    A linear map like the one of LDA, whose scatters weight pairs of the same class by their similarity
+    A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)), so that a class may consist of several clusters. The columns of
+    the map solve S_lb v = λ S_lw v with the largest λ [1]_, where
 
         S_lw = ½ Σ A_ij/n_c (x_i − x_j)(x_i − x_j)'              over pairs of the same class c,
         S_lb = ½ Σ w_ij (x_i − x_j)(x_i − x_j)',                 over all pairs,
@@ -176,7 +177,7 @@ class LFDA(LinearMethod):
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         if self.metric == "orthonormalized":
-            # Gram-Schmidt: the first j columns span what they did, for every j.
+            # Gram-Schmidt preserves the span of the first j columns, for every j.
             return np.asarray(linalg.qr(V, mode="economic")[0] / unit, dtype=np.float64)
         return np.asarray(V * np.sqrt(values)) if self.metric == "weighted" else V
 
@@ -199,14 +200,14 @@ def squared_scales(D2: Floats, n_neighbors: int, same_place: float) -> Floats:
     # In order of distance the sample itself stands at place 0, so the k-th other one at place k.
     kth = np.partition(D2, k, axis=1)[:, k]
     elsewhere = np.where(same_place < D2, D2, np.inf).min(axis=1)
-    return np.where(kth > same_place, kth, elsewhere)  # infinite, so that A = 1, where there is none
+    return np.where(kth > same_place, kth, elsewhere)  # infinite, so that A = 1, if there is none
 
 
 def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Floats, Floats]:
     """Return S_lb and S_lw for affinities A ≤ 1 inside classes."""
     means = class_means(Z, codes)
     near, freed = np.empty_like(Z), np.empty_like(Z)
-    # No Laplacian inside classes sees their means: classes far apart cost no digits.
+    # Laplacians inside classes are independent of class means, so distant classes cost no digits.
     Z_w = Z - means[codes]
     for rows, A in zip(class_members(codes), affinities, strict=True):
         share = 1.0 / len(rows)

@@ -2,9 +2,9 @@
 
     minimize tr(V'X'LXV)  subject to  V'X'DXV = I,     L = D − W,
 
-the best linear approximation of Laplacian eigenmaps. W joins neighbors, whatever their labels or of
-the same class only; on complete graphs of the classes with weights 1/n_c, X'LX is the scatter within
-classes and X'DX the total one, and the map is that of LDA.
+This is the best linear approximation of Laplacian eigenmaps. W joins neighbors, whatever their labels or
+of the same class only. On complete graphs of the classes with weights 1/n_c, X'LX is the scatter within
+classes and X'DX the total scatter, and the map is the one of LDA.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class LPP(LinearMethod):
 
         tr(V'X'(D − W)XV)   subject to   V'X'DXV = I,
 
-    with the centered samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbors.
-    Supervised, neighbors are of the same class, and where all of a class are joined all weights are
-    1/n_c, n_c the size of the class: that is the subspace of LDA.
+    with the centered samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbors. If it is
+    supervised, neighbors have the same class. If all samples of a class are joined, all weights are
+    1/n_c, where n_c is the size of the class, and the result is the subspace of LDA.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class LPP(LinearMethod):
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
-    on all principal axes along which the samples vary. Any embedding of the training samples is then
-    within reach, that of Laplacian eigenmaps too, and the map follows the noise. Departs from [1]_:
-    the ridge, which makes the map smooth, is added to X'LX where samples are few; supervised, columns
-    have v'X'LXv = 1, as those of LDA. Samples are centered, which leaves the constant coordinate out.
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N, [1]_ projects
+    on all principal axes along which the samples vary. Every embedding of the training samples is then
+    possible, including Laplacian eigenmaps, and the map follows the noise. Departs from [1]_: if there
+    are few samples, a ridge is added to X'LX, which makes the map smooth. If it is supervised, columns
+    have v'X'LXv = 1, as in LDA. Samples are centered, which leaves the constant coordinate out.
 
     References
     ----------

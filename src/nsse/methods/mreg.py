@@ -9,9 +9,9 @@ and with J = diag(1 where labeled, 0 elsewhere) its coefficients solve (their Eq
     (JK + γ_A l I + γ_I l/N² LK) α = Jy.
 
 The matrix is not symmetric. It is (J + cL)K + γ_A l I, the product of two positive semidefinite matrices
-moved by γ_A l > 0: no eigenvalue is below γ_A l, and the solution exists. f(x_i) is linear in y, with
-weight h_i of its own label; without that label it is (f(x_i) − h_i y_i)/(1 − h_i), the weights of the
-other terms kept. From there comes the temperature of the probabilities.
+moved by γ_A l > 0, so no eigenvalue is below γ_A l, and the solution exists. f(x_i) is linear in y, with
+weight h_i of its own label. Without this label it is (f(x_i) − h_i y_i)/(1 − h_i), if the weights of the
+other terms are kept. The temperature of the probabilities is computed from these values.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class MReg(Method):
 
         1/l Σ_labeled (y_i − f(x_i))² + γ_A ‖f‖²_K + γ_I/N² f'Lf  →  min.
 
-    `transform` gives the scores of the classes, f_1(x), …, f_M(x), two of them for two classes as well;
-    `predict` the class with the largest score, the method's own rule.
+    `transform` gives the scores of the classes, f_1(x), …, f_M(x), which are two for two classes as
+    well. `predict` gives the class with the largest score, which is the rule of the method.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
     minimize tr(V'X'R'RXV)  subject to  V'X'XV = I,
 
-the best linear approximation of locally linear embedding: R takes every sample to what is left of it
-when its neighbors reconstruct it.
+This is the best linear approximation of locally linear embedding. R maps every sample to its residual
+after a reconstruction from its neighbors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NPE(LinearMethod):
 
         Σ_i ‖V'x_i − Σ_j w_ij V'x_j‖²   subject to   V'X'XV = I,
 
-    the centered samples as rows of X. Labels are ignored but by the nearest neighbor that decides.
+    with the centered samples as rows of X. Labels are only used by the nearest-neighbor rule.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class NPE(LinearMethod):
         "auto" takes the one of a few, from half to four times the number of classes, in which the
         nearest other training sample tells most labels. None takes them all.
     n_neighbors : int, default=5
-        Nearest samples that reconstruct a sample (all where there are no more). None takes all.
+        Number of nearest samples that reconstruct a sample (all if there are no more). None uses all.
     pca : {"auto"}, int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain

@@ -1,7 +1,7 @@
 """NPPE: neighborhood preserving polynomial embedding (Qiao, Zhang, Wang & Zhang 2013).
 
-The objective is that of NPE, the functions are polynomials, in the simplified form of the original:
-powers of every feature, without products of several,
+The objective is the one of NPE. The functions are polynomials in the simplified form of the original,
+with powers of every feature and without products of several features,
 
     f(x) = Σ_{q ≤ p} x^[q] V_q,     x^[q] the q-th powers of all features,
 
@@ -96,7 +96,7 @@ class NPPE(GraphEmbedding):
 
         Σ_i ‖f(x_i) − Σ_j w_ij f(x_j)‖²   subject to   Σ_i f(x_i) f(x_i)' = I.
 
-    Labels are ignored but by the nearest neighbor that decides.
+    Labels are only used by the nearest-neighbor rule.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class NPPE(GraphEmbedding):
     degree : int, default=2
         p, the highest power. 1 is `NPE`.
     n_neighbors : int, default=5
-        Nearest samples that reconstruct a sample (all where there are no more). None takes all.
+        Number of nearest samples that reconstruct a sample (all if there are no more). None uses all.
     pca : {"auto"}, int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
@@ -188,7 +188,7 @@ class NPPE(GraphEmbedding):
         return Forms(total_form, residual_form(R), residual_rank(R))
 
     def _space(self, lengths: Lengths, rank: int) -> PolynomialSpace:
-        # Powers see where the origin is: it is the mean, to the last digit.
+        # Powers depend on the origin, which is therefore the mean, to the last digit.
         metric, mean = lengths.metric, lengths.Z.mean(axis=0)
         metric, Z = replace(metric, shift=metric.shift + mean / metric.scale), lengths.Z - mean
         sizes = power_sizes(Z, self.degree)

@@ -2,17 +2,17 @@
 
     y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),     K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
 
-with K̃ Y_k = λ_k Y_k on the training samples and E the mean over them. It is an expansion in the
-Gaussian K whose rows are divided by √E_x K(x, ·): at a training sample it is the eigenmap itself.
+with K̃ Y_k = λ_k Y_k on the training samples, where E is the mean over them. This is an expansion in the
+Gaussian K whose rows are divided by √E_x K(x, ·). At a training sample, it equals the eigenmap.
 
-With neighborhoods, K(a, b) is kept where ‖a − b‖ is at most the larger of the radii of a and b, the
-radius of a point being its distance to the nearest n_neighbors + 1 training samples: a training sample
-counts among its own neighbors, so that the rule is one and the same for old points and new ones.
+With neighborhoods, K(a, b) is kept if ‖a − b‖ is at most the larger of the radii of a and b. The radius
+of a point is its distance to the nearest n_neighbors + 1 training samples. A training sample counts
+among its own neighbors, so that the rule is the same for old points and new ones.
 
-No scale and no number of coordinates serves everywhere: objects want fewer coordinates than classes,
-faces under changing light as many as there are. By default training samples are held out, embedded by
-the formula from the others, and predicted by their nearest neighbor; the choice with the lowest error
-is taken. Departs from Bengio et al. (2004), who leave both to the user.
+No scale and no number of coordinates is good for all data. Objects need fewer coordinates than classes,
+and faces under changing light as many as there are. By default, training samples are held out, embedded
+by the formula from the others, and predicted by their nearest neighbor, and the choice with the lowest
+error is used. Departs from Bengio et al. (2004), who leave both choices to the user.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ SMALLEST_EIGENVALUE = 1e-10
 SLACK, RELATIVE_SLACK = 1e-12, 1e-9
 # Kernel scales that are tried, in units of length.
 SIGMAS = (1.0, 3.0)
-# Dimensions that are tried, in numbers of classes, beside n_classes − 1 and all there are.
+# Dimensions that are tried, in numbers of classes, together with n_classes − 1 and all coordinates.
 MULTIPLES = (0.5, 2, 4, 8)
 FOLDS = 3
-# Of more samples every second, third, … is looked at: every eigenmap of the choice is a complete one.
+# If there are more samples, every second, third, … is used. Every eigenmap of the choice is complete.
 MOST = 1000
 
 
@@ -89,7 +89,7 @@ class NystromMap:
     def _block(self, X: SamplesLike) -> Floats:
         D2 = squared_distances(self.metric(X), self.centers)
         if self.radii2 is not None:
-            # Out of reach: infinitely far, where the kernel vanishes.
+            # Infinitely far samples are out of reach, because the kernel vanishes there.
             D2[~within_reach(D2, self.radii2, self.n_neighbors)] = np.inf
         return nystrom_values(self.kernel(D2), self.coef)
 
@@ -102,9 +102,9 @@ class NYS(Method):
 
         y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),    K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
 
-    with K(a, b) = exp(−‖a − b‖²/σ²) and means E over the training samples. The embedding ignores
-    labels; the nearest neighbor does not, nor does the choice of `sigma` and `n_components`
-    where these are "auto".
+    with K(a, b) = exp(−‖a − b‖²/σ²) and means E over the training samples. The embedding ignores labels.
+    The nearest neighbor uses them, and so does the choice of `sigma` and `n_components` if these are
+    "auto".
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ class NYS(Method):
     it is not its own. A neighbor graph in several pieces may leave the coordinates undetermined; the
     fit then warns (`DegenerateEmbeddingWarning`).
 
-    What is held out is a third of every class, three times. The choice takes several times as long as a
-    fit with given parameters; of more than 1000 samples it looks at a part.
+    A third of every class is held out, three times. The choice takes several times as long as a fit with
+    given parameters. If there are more than 1000 samples, only a part is used.
 
     References
     ----------
@@ -228,7 +228,7 @@ class NYS(Method):
     def _sigmas(self, D2: Floats, kept: Bools) -> list[float]:
         """Return the kernel scale, or the candidates to choose from."""
         if self.sigma is None or (is_auto(self.sigma) and self.n_neighbors is not None):
-            # Root mean square distance of different samples; 1 where they are duplicates only.
+            # Root mean square distance of different samples, or 1 if all samples are equal.
             return [float(np.sqrt(D2[kept].sum() / (kept.sum() - len(D2)))) or 1.0]
         return list(SIGMAS) if is_auto(self.sigma) else [float(self.sigma)]
 
@@ -256,7 +256,7 @@ def nystrom_coefficients(Y: Floats, values: Floats, K: Floats) -> Floats:
 
 def nystrom_values(K: Floats, coef: Floats) -> Floats:
     """Return the extension at new points, from the kernel K between them and the training samples."""
-    # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
+    # Far from all samples K underflows. K/√E K then tends to zero, which is returned.
     means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray((K @ coef) / np.sqrt(means))
 
@@ -273,7 +273,7 @@ def squared_radii(D2: Floats, k: int) -> Floats:
 def within_reach(D2: Floats, radii2: Floats, k: int) -> Bools:
     """Return whether row and column are no farther apart than the larger of their radii.
 
-    ``radii2`` belongs to the columns, those of the rows are found from ``D2``.
+    ``radii2`` belongs to the columns. The radii of the rows are computed from ``D2``.
     """
     # Two routes to one distance must not disagree on an edge.
     of_rows, of_columns = (r * (1.0 + RELATIVE_SLACK) + SLACK for r in (squared_radii(D2, k), radii2))
@@ -293,7 +293,8 @@ def held_out_choice(
 
     If errors are equal, the smallest d is used.
 
-    Several dimensions stand for shares of the coordinates: of fewer samples as many fewer are taken.
+    Several dimensions are shares of the coordinates. If there are fewer samples, proportionally fewer
+    are taken.
     """
     errors = np.zeros((len(dimensions), len(sigmas)))
     for train, held in folds(D2, codes):

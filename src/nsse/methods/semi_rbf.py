@@ -1,8 +1,8 @@
 """SemiRBF: an RBF interpolator of SUPLAP's embedding, refined by unlabeled samples.
 
-In the manner of Vural & Guillemot (2016): the interpolator is fitted to the embedding of the labeled
-samples; then its values at the others predict their classes, each of those that it is surest of is sent
-to where its class lies, and the interpolator is fitted anew. Labels and interpolator change together,
+The method follows Vural & Guillemot (2016). The interpolator is fitted to the embedding of the labeled
+samples. Its values at the other samples predict their classes. The most certain ones get the position of
+their class as a target, and the interpolator is fitted again. Labels and interpolator change together,
 until all samples take part.
 """
 
@@ -25,12 +25,12 @@ from nsse.methods.suplap import check_neighbors, class_graphs, supervised_eigenm
 class SemiRBF(Method):
     """Semi-supervised out-of-sample interpolation of a supervised embedding.
 
-    In the manner of Vural and Guillemot [1]_, which the paper of NSSE cites for unlabeled samples:
-    the labeled samples are embedded by supervised Laplacian eigenmaps (`SUPLAP`), a Gaussian RBF
-    interpolator is fitted to that embedding, and it is refined in rounds. In each its values at the
-    unlabeled samples tell their classes; those that it is surest of get the place of the nearest
-    labeled sample of their class as their target, and it is fitted anew. In the last round all samples
-    take part. Without such samples it is `SUPLAP`.
+    Following Vural and Guillemot [1]_, which the paper of NSSE cites for unlabeled samples, the labeled
+    samples are embedded by supervised Laplacian eigenmaps (`SUPLAP`), a Gaussian RBF interpolator is
+    fitted to that embedding, and it is refined in rounds. In each round, its values at the unlabeled
+    samples predict their classes. The most certain ones get the position of the nearest labeled sample
+    of their class as a target, and the interpolator is fitted again. In the last round all samples take
+    part. Without unlabeled samples, the result is `SUPLAP`.
 
     Departs from [1]_: the smoothness of the interpolator is weighed by a ridge, the same in all
     directions, and its scale is given.
@@ -38,7 +38,7 @@ class SemiRBF(Method):
     Parameters
     ----------
     n_components : int, default=None
-        Dimension d; None means ``n_classes - 1``.
+        Dimension d. None means ``n_classes - 1``.
     mu : float, default=0.001
         Weight of the between-class graph of the embedding.
     n_neighbors : int, "adaptive" or None, default=None
@@ -46,12 +46,11 @@ class SemiRBF(Method):
     sigma : float, default=1.0
         Scale σ of the kernel, in units of length.
     ridge : float, default=1e-3
-        How smooth the interpolator is.
+        A larger value makes the interpolator smoother.
     n_rounds : int, default=10
-        In round r of so many r/n_rounds of the unlabeled samples take part.
+        Number of rounds. In round r, a share of r/n_rounds of the unlabeled samples takes part.
     length_unit : {"median"} or float, default="median"
-        The unit in which `sigma` is understood: the median distance between labeled samples, or a
-        length.
+        The unit of `sigma`. It is the median distance between labeled samples, or a length.
     unlabeled : int, str or None, default=None
         The value that marks unlabeled samples in ``y``. None means that all samples are labeled.
 
@@ -68,7 +67,7 @@ class SemiRBF(Method):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     transduction_ : ndarray of shape (n_samples,)
-        Labels of all training samples: those they have, or those that the refinement came to.
+        Labels of all training samples, which are given or predicted by the refinement.
     n_features_in_, feature_names_in_
         As in all estimators of scikit-learn.
 
@@ -164,7 +163,7 @@ def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> t
         coef = kernel_ridge(K[np.ix_(taken, taken)], targets, ridge, "ridge")
         nearest, margins = nearest_and_margins(K[n_own:, taken] @ coef, Y, codes)
         predicted = codes[nearest]
-        # The surest ones, the first of equal ones; all of them are predicted anew in every round.
+        # The most certain ones, and of equal ones the first. All are predicted again in every round.
         n_taken = round(number * n_rest / n_rounds)
         surest = np.sort(np.argsort(-margins, kind="stable")[:n_taken])
         taken = np.concatenate([own, n_own + surest])

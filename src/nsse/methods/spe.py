@@ -4,13 +4,14 @@ A sample x is coded over the training samples by ℓ1 regression, and embedded w
 
     a = argmin ½‖x − Σ a_i u_i‖² + α ‖a‖₁,     y = Σ |a_i| y_i / Σ |a_i|,     u_i = x_i/‖x_i‖.
 
-Atoms of unit length: ‖x‖ ≤ ‖a‖₁ for every exact code, with equality for a multiple of one atom only. A
-training sample is thus coded by itself alone, whatever α is, and gets its own coordinates. α is taken
-relative to the smallest one that makes the code vanish, max_i |u_i'x|: no unit matters, and the code is
-zero only for an x orthogonal to all training samples.
+Atoms have unit length, so ‖x‖ ≤ ‖a‖₁ for every exact code, with equality for multiples of one atom only.
+A training sample is therefore coded by itself alone for every α, and gets its own coordinates. α is
+relative to the smallest one for which the code vanishes, max_i |u_i'x|. Units have no influence, and the
+code is zero only for an x that is orthogonal to all training samples.
 
-Training samples that are multiples of each other are one atom: their code is not unique, and each gets
-an equal share. LARS gives the code to the last digits, so that no order of the samples matters.
+Training samples that are multiples of each other are one atom, because their code is not unique, and
+each gets an equal share. LARS computes the code to the last digits, so that the order of the samples has
+no influence.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from nsse.methods._method import Lengths, Method, neighbor_graph
 PARALLEL = 1.0 - 1e-12
 # Largest |cos| to a sample of which nothing but rounding is left.
 ORTHOGONAL = 1e-14
-# LARS starts with so many of the atoms most similar to the sample; others join where they are needed.
+# LARS starts with this number of the most similar atoms. Others join if they are needed.
 WORKING = 128
 # Relative excess from which on an atom that was left out is needed.
 NEEDED = 1e-10
@@ -120,7 +121,7 @@ class SPE(Method):
 
         ``a = argmin ½‖x − Σ a_i u_i‖² + α ‖a‖₁,     y = Σ |a_i| y_i / Σ |a_i|,     u_i = x_i/‖x_i‖.``
 
-    The embedding ignores labels; the nearest neighbor in it does not.
+    The embedding ignores labels. The nearest-neighbor rule uses them.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ class SPE(Method):
     sample. More features than samples need no care. Every new sample is a regression of its own:
     expect about a millisecond for each hundred training samples.
 
-    A neighbor graph in several pieces may leave the coordinates undetermined; the fit then warns
+    A neighbor graph in several pieces may leave the coordinates undetermined. The fit then warns
     (`DegenerateEmbeddingWarning`).
 
     References
@@ -228,7 +229,7 @@ class SPE(Method):
         return SparseCodingMap(units[first], gram, values, self.alpha, metric, Z, values[group])
 
     def _embedding(self, X: SamplesLike) -> Floats:
-        # Every training sample is coded by its own atom alone: nothing to solve.
+        # Every training sample is coded by its own atom alone, so there is nothing to solve.
         return np.asarray(self.map_.embedding)
 
     def _check_parameters(self) -> None:
@@ -281,8 +282,8 @@ def most_similar(cosines: Floats, k: int) -> Ints:
 def lars(cosines: Floats, gram: Floats, penalty: float) -> Floats:
     """Return the code over some atoms."""
     with warnings.catch_warnings():
-        # LARS warns when it leaves out an atom that the active ones span already, which does no harm,
-        # and when it stops early, which does: the excess tells them apart.
+        # LARS warns if it leaves out an atom in the span of the active ones, which is harmless, and if
+        # it stops early, which is not. The excess distinguishes them.
         warnings.simplefilter("ignore", ConvergenceWarning)
         _, _, code = lars_path_gram(
             cosines,
@@ -299,7 +300,7 @@ def lars(cosines: Floats, gram: Floats, penalty: float) -> Floats:
 def parallel_groups(gram: Floats) -> tuple[Ints, Ints]:
     """Return the first member of every group of parallel samples, and the group of every sample.
 
-    Zero samples have no direction: each is a group, and an atom that is never used.
+    Zero samples have no direction. Each is a group, with an atom that is never used.
     """
     _, labels = connected_components(np.abs(gram) >= PARALLEL, directed=False)
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)

@@ -1,9 +1,9 @@
 """SUPLAP: supervised Laplacian eigenmaps, extended by Gaussian RBF interpolation.
 
-Its two graphs (Raducanu & Dornaika 2012, Section 3): W_w joins neighbors of the same class with weight
-exp(−‖x_i − x_j‖²/β), W_b neighbors of different classes with weight 1; an edge is there if either
-sample is a neighbor of the other. *Adaptive* neighbors of x_i are the samples more similar to x_i than
-all samples are on average,
+There are two graphs (Raducanu & Dornaika 2012, Section 3). W_w joins neighbors of the same class with
+weight exp(−‖x_i − x_j‖²/β), and W_b joins neighbors of different classes with weight 1. There is an edge
+if either sample is a neighbor of the other. *Adaptive* neighbors of x_i are the samples that are more
+similar to x_i than all samples are on average,
 
     exp(−‖x_i − x_j‖²/β) > (1/N) Σ_k exp(−‖x_i − x_k‖²/β)     (k = i included),
 
@@ -177,8 +177,8 @@ def class_graphs(
 ) -> tuple[Floats, Floats]:
     """Return W_w and W_b from squared distances and classes.
 
-    ``within`` and ``between`` say which neighbors: "adaptive", a number of nearest ones, or None for
-    all. ``beta`` is in the units of ``D2``; None takes the mean squared distance between samples.
+    ``within`` and ``between`` determine the neighbors: "adaptive", a number of nearest ones, or None for
+    all. ``beta`` is in the units of ``D2``. None uses the mean squared distance between samples.
     """
     everyone = others(len(D2))
     width = mean_squared_length(D2, everyone) if beta is None else beta
