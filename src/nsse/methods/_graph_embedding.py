@@ -23,7 +23,7 @@ The solution is the generalized eigenproblem B v = λ A v in the coordinates of 
 if there are fewer samples than features. Two steps follow, in this order:
 
 1. The samples are projected on their leading principal axes in the space. Axes along which they do not
-   vary are always left out, because they change no form. Fisherfaces keep N − M axes, which is the largest
+   vary are always left out, because they change no form. Fisherfaces keep N − M axes, the largest
    rank of A. Departs from that: with so many axes A is almost singular, and the map follows the noise of
    the last axes. If axes must be left out, we keep those that contain 95 % of the variance.
 2. A + ρI replaces A if A is still singular, or if a ridge is requested (`ridge_of`). Departs from the

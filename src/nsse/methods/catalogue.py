@@ -5,9 +5,8 @@
 >>> list(methods)
 ['NSSE', 'SUPLAP', 'SVM', 'NN', 'LFDA', 'LDA', 'LDE', 'NYS', 'SPE', 'IsoKRR', 'MReg', 'KDA', 'LPP', \
 'SLPP', 'NPE', 'NPPE', 'MFA', 'SemiRBF']
-The catalogue is a plain dictionary of entries, which you can change, extend or shorten.
 
-A plain dictionary of entries: exchange one, add one, leave one out in one line.
+The catalogue is a plain dictionary of entries, which you can change, extend or shorten.
 
 >>> {name: entry.estimator for name, entry in methods.items() if entry.functions == "kernel"}["KDA"]
 KDA()
@@ -64,8 +63,8 @@ class Entry:
 
 def _estimators() -> dict[str, Any]:
     """Return a new, unfitted estimator for every name."""
-    from nsse import methods  # imported at use, because it is no part of this module
-    from nsse.published import NSSE  # at use: it is no part of this room
+    from nsse import methods  # imported at use, because the package imports this file
+    from nsse.published import NSSE  # imported at use, because it is no part of this package
 
     own = {name: getattr(methods, name)() for name in methods.__all__ if name != "catalogue"}
     # As in the paper, LDA embeds and the nearest neighbor classifies. The principal components leave out
