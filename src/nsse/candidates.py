@@ -96,16 +96,16 @@ class Samples:
         """The class of every row."""
         return self.rows.codes
 
-    def splits(self, cv: Any, random_state: Any) -> list[Split]:
+    def splits(self, cv: Any, random_state: Any, fewest: int = FEWEST_OF_A_CLASS) -> list[Split]:
         """Return the training and held-out rows of every split.
 
         A row leaves the training part if an equal row is held out, whatever their classes, so that a
-        copy of a held-out sample is never trained on. A split needs two classes to train on. If no class
-        has three samples, there are no random splits, because they would train on single samples of the
-        classes, from which no metric can be learned.
+        copy of a held-out sample is never trained on. A split needs two classes to train on, and a
+        held-out sample of one of these. If no class has ``fewest`` samples, there are no random splits,
+        because they would train on single samples of the classes, from which no metric can be learned.
         """
         labels = self.rows.classes[self.codes]
-        if cv is None and np.bincount(self.codes).max() < FEWEST_OF_A_CLASS:
+        if cv is None and np.bincount(self.codes).max() < fewest:
             return []
         if cv is None:
             n_splits = N_SPLITS if len(self.codes) < MANY_SAMPLES else FEWER_SPLITS
@@ -121,7 +121,10 @@ class Samples:
             most = max(1, MOST_HELD_VALUES // len(self.rows.classes))
             if len(held) > most:
                 held = held[np.sort(rng.permutation(len(held))[:most])]
-            if len(held) and len(np.unique(self.codes[train])) > 1:
+            if (
+                np.isin(self.codes[held], self.codes[train]).any()
+                and len(np.unique(self.codes[train])) > 1
+            ):
                 found.append((train, held))
         if not found and cv is not None and not isinstance(cv, BalancedSplits | GroupedSplits):
             cure = "Each split needs samples to hold out, and two classes to train on."

@@ -120,11 +120,14 @@ class Comparison:
         norms = np.sqrt(np.mean([[one[1] for one in part] for part in parts], axis=0))
         return compared.first(n_splits).extended(candidates, values, norms)
 
+    def with_use(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with the user's use of unlabeled samples."""
+        use = {**candidate.setting.parameters, "unlabeled": self.base.unlabeled}
+        return replace(candidate, setting=Setting(use))
+
     def place_of_user(self, compared: Compared) -> int:
         """Return the position of the user's estimator among candidates, if possible with its use."""
-        own = self.grid.own
-        use = Setting({**own.setting.parameters, "unlabeled": self.base.unlabeled})
-        wanted = replace(own, setting=use)
+        own, wanted = self.grid.own, self.with_use(self.grid.own)
         return compared.candidates.index(wanted if wanted in compared.candidates else own)
 
     def on_splits(self, splits: Sequence[Split], settings: Sequence[Setting]) -> list[list[HeldOut]]:
@@ -133,7 +136,12 @@ class Comparison:
             (self.samples, self.base, self.grid, split, settings, split is self.splits[0])
             for split in splits
         ]
-        return self.worked(held_out_values, jobs, "Comparing parameters")
+        done = self.worked(held_out_values, jobs, "Comparing parameters")
+        # Settings that come back from another process are copies.
+        return [
+            [replace(one, setting=setting) for one, setting in zip(some, settings, strict=True)]
+            for some in done
+        ]
 
     def worked(self, work: Callable[..., Any], jobs: Sequence[Any], what: str) -> list[Any]:
         """Return the results of jobs, or of those that were done before an interruption."""
@@ -183,12 +191,19 @@ class Comparison:
         norms = np.concatenate([np.empty(0), *(one.norms for one in (found[0] if found else ()))])
         return Compared.of(candidates, np.concatenate([none, *parts], axis=1), held, np.sqrt(norms))
 
-    def scored(self, scorer: Callable[..., float]) -> tuple[list[Candidate], Floats]:
-        """Return the candidates that were scored on all splits, and their scores on each of them."""
+    def scored(
+        self, scorer: Callable[..., float], unlabeled: UnlabeledSamples
+    ) -> tuple[list[Candidate], Floats]:
+        """Return the candidates that were scored on all splits, and their scores on each of them.
+
+        All of them use unlabeled samples as the user's estimator does.
+        """
         candidates = [
-            own for setting in self.grid.every_setting() for own in self.grid.of_setting(setting)
+            self.with_use(own)
+            for setting in self.grid.every_setting()
+            for own in self.grid.of_setting(setting)
         ]
-        candidates.sort(key=lambda candidate: candidate != self.grid.own)
+        candidates.sort(key=lambda candidate: candidate != self.with_use(self.grid.own))
         scores = np.empty((0, len(candidates)))
         for most, n_splits in SCORED_ROUNDS:
             if most is not None:
@@ -196,7 +211,7 @@ class Comparison:
                 kept = np.unique([0, *order[:most]])
                 candidates, scores = [candidates[place] for place in kept], scores[:, kept]
             splits = self.splits[len(scores) : n_splits]
-            jobs = [(self, own, split, scorer) for split in splits for own in candidates]
+            jobs = [(self, own, split, scorer, unlabeled) for split in splits for own in candidates]
             done = self.worked(score_of, jobs, "Scoring candidates")
             if len(done) == len(jobs):
                 scores = np.concatenate([scores, np.reshape(done, (len(splits), len(candidates)))])
@@ -258,17 +273,23 @@ def values_with_unlabeled(
         return unlabeled.values(candidate, base, split)
 
 
-def score_of(comparison: Comparison, candidate: Candidate, split: Split, scorer: Any) -> float:
+def score_of(
+    comparison: Comparison, candidate: Candidate, split: Split, scorer: Any, unlabeled: UnlabeledSamples
+) -> float:
     """Return the score of a candidate that is fitted to the training part of a split."""
-    rows = comparison.samples.rows
-    train, held = (rows.select(part) for part in split)
-    weights = train.counts if np.any(train.counts != 1.0) else None
+    rows, (train, held) = comparison.samples.rows, split
     with quiet():
-        model = candidate.model(comparison.base).fit(train.held(), rows.classes[train.codes], weights)
+        model = unlabeled.fitted(candidate.model(comparison.base), train)
     # A row stands for several equal samples.
-    repeats = np.maximum(np.round(held.counts), 1).astype(np.intp)
-    each = np.repeat(np.arange(len(held)), repeats)
-    return float(scorer(model, held.held()[each], rows.classes[held.codes][each]))
+    repeats = np.maximum(np.round(rows.counts[held]), 1).astype(np.intp)
+    each = np.repeat(held, repeats)
+    return float(
+        scorer(
+            model,
+            rows.source.take(held)[np.repeat(np.arange(len(held)), repeats)],
+            rows.classes[rows.codes[each]],
+        )
+    )
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,7 +34,7 @@ from nsse._support.parameters import check_components, check_count, check_number
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.base import FLOATS, EmbeddingClassifier
-from nsse.candidates import Samples
+from nsse.candidates import FEWEST_OF_A_CLASS, Samples
 from nsse.ensemble import EnsembleMap, rotation_of, zero_sum_basis
 from nsse.grid import Candidate, Grid
 from nsse.halving import Comparison, quiet
@@ -76,17 +77,21 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     scoring : str or callable, default=None
         If it is given, candidates are fitted and compared by this score, as in ``GridSearchCV``, and the
         best single candidate is used. All candidates are scored on one split, the best 64 on three, and
-        the best 16 on all. None builds the stack, by the log-loss of held-out samples.
+        the best 16 on all. This takes about ten times as long. None builds the stack, by the log-loss of
+        held-out samples.
     slope_penalty : float, default=0.0006
         ν, the penalty for steep maps in the stack, as a share of the lowest log-loss of a candidate. A
-        larger value gives a smoother map with larger certified radii, at a slightly larger error. A very
-        large value gives one smooth member.
+        larger value gives a smoother map with larger certified radii, at a larger error. Values from 0
+        to 0.003 are usual. It must be 0 with kernels whose slope is infinite, such as the exponential
+        kernel, and it has no influence if `scoring` is given.
     max_members : int, default=8
-        Number of members of the stack, at most.
+        Number of members of the stack, at most. It has no influence if `scoring` is given.
     max_samples : int, default=2000
         Number of samples on which candidates are compared, at most. Members are fitted to all samples.
     refit : bool, default=True
-        Whether the chosen models are fitted to all samples. Without it, the search cannot predict.
+        Whether the chosen models are fitted to all samples. If it is False, only `cv_results_`,
+        `n_splits_` and the attributes whose names begin with "best" are set, without
+        `best_estimator_`, and the search cannot predict.
     n_jobs : int, default=None
         Number of processes. None is 1, and −1 uses all processors.
     random_state : int, RandomState instance or None, default=0
@@ -101,8 +106,10 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         The models of the stack, fitted to all samples, the heaviest first. The weight of a member is
         measured by the standard deviation of its part of the scores.
     weights_ : ndarray of shape (n_members,)
-        w_k/τ_k. The class scores of the ensemble are the sum of these weights times the values of the
-        members.
+        The class scores of the ensemble are the sum of these weights times the values of the members,
+        less their mean over the classes. The values of a member are its class scores, or minus squared
+        distances to the nearest training samples. A weight is the weight in the stack divided by the
+        temperature of the member.
     best_params_, best_estimator_, best_score_, best_index_
         The parameters of the heaviest member, this member, its mean score on the splits, and its
         position in `cv_results_`. The ensemble predicts, not this member alone.
@@ -137,8 +144,10 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
     Notes
     -----
-    A held-out sample of a class that the training part of a split lacks has no influence. Sample weights
-    are the weights of held-out samples in all log-losses.
+    A held-out sample of a class that the training part of a split lacks has no influence. A sample of
+    weight w counts as w samples, in fits and in the log-losses of held-out samples. If no class has
+    three samples and there are no augmentations to compare, nothing is compared, and the search warns
+    that it uses `estimator` as it is.
 
     References
     ----------
@@ -224,7 +233,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         samples = Samples.of(rows, groups, int(self.max_samples))
         grid = Grid.of(base, self.grid, self.augment, samples.rows.held())
         self._check_slopes(grid)
-        splits = samples.splits(self.cv, self.random_state)
+        # Augmented samples can be compared even if a split trains on one sample of each class.
+        fewest = 2 if grid.augmentations else FEWEST_OF_A_CLASS
+        splits = samples.splits(self.cv, self.random_state, fewest)
+        if not splits:
+            warnings.warn(NOT_COMPARED, UserWarning, stacklevel=4)
         comparison = Comparison(base, grid, samples, splits, self.n_jobs, self.verbose)
         compare = self._stacked if self.scoring is None else self._best_by_score
         chosen = compare(comparison, rows)
@@ -278,6 +291,10 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         return typicality(self, X)
 
     def __sklearn_is_fitted__(self) -> bool:
+        if hasattr(self, "cv_results_") and not hasattr(self, "map_"):
+            raise NotFittedError(
+                "This search was fitted with refit=False, so it has no model. Pass refit=True."
+            )
         return hasattr(self, "map_")
 
     def _checked_estimator(self) -> SmoothEmbedding:
@@ -293,6 +310,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         if not isinstance(self.refit, bool | np.bool_):
             cure = "True fits the chosen models to all samples."
             raise rule_error("refit", "be True or False", self.refit, cure)
+        if isinstance(self.scoring, list | tuple | dict | set):
+            cure = "Choose one of them. sklearn.model_selection.cross_validate computes several scores."
+            raise rule_error("scoring", "be one scorer", self.scoring, cure)
         if self.scoring is not None:
             check_scoring(base, scoring=self.scoring)
         return base
@@ -333,7 +353,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     def _best_by_score(self, comparison: Comparison, rows: Rows) -> Chosen:
         """Return the best candidate by `scoring`, from fits to the training parts of the splits."""
         scorer = check_scoring(comparison.base, scoring=self.scoring)
-        candidates, scores = comparison.scored(scorer)
+        unlabeled = UnlabeledSamples.of(comparison.samples, rows, comparison.base)
+        candidates, scores = comparison.scored(scorer, unlabeled)
         self._keep_scores(candidates, scores)
         return Chosen([candidates[self.best_index_]])
 
@@ -427,6 +448,10 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         return np.asarray(self._left_out_embedding.astype(self.embedding_.dtype, copy=False))
 
 
+NOT_COMPARED = (
+    "No candidates were compared, because no class has enough samples to hold some of them out. The "
+    "estimator is used as it is. Give at least three samples of a class."
+)
 # Attributes that a search takes over from a single model.
 OF_SINGLE = (
     "map_",

@@ -72,6 +72,19 @@ class UnlabeledSamples:
         distinct = {repr(use): use for use in (own, *own.candidates(self.is_exact))}
         return list(distinct.values())
 
+    def fitted(self, model: SmoothEmbedding, train: Ints) -> SmoothEmbedding:
+        """Fit a model to the training rows of a split, and to rows without a label if it uses these."""
+        rows = self.samples.rows
+        labels = rows.classes[rows.codes[train]]
+        weights = rows.counts[train] if np.any(rows.counts[train] != 1.0) else None
+        if model.unlabeled is None or len(self.weights) == len(rows):
+            return model.fit(self.X[train], labels, weights)
+        hidden = np.arange(len(rows), len(self.weights))
+        # Missing labels always count as no label, whatever the marker of the user is.
+        known = np.concatenate([labels.astype(object), np.full(len(hidden), None)])
+        used = np.concatenate([train, hidden])
+        return model.fit(self.X[used], known, np.concatenate([rows.counts[train], self.weights[hidden]]))
+
     def values(
         self, candidate: Candidate, base: SmoothEmbedding, split: Split
     ) -> tuple[NDArray[np.float32], float]:

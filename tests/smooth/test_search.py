@@ -94,6 +94,7 @@ class Powers(Metric):
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
 @pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+@pytest.mark.filterwarnings("ignore:No candidates were compared:UserWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -463,11 +464,13 @@ def test_groups_are_routed_as_metadata(split):
 
 
 def test_three_samples():
-    search = SmoothEmbeddingCV().fit([[0.0, 1.0], [0.1, 1.0], [3.0, 2.0]], [0, 0, 1])
+    with pytest.warns(UserWarning, match="No candidates were compared"):
+        search = SmoothEmbeddingCV().fit([[0.0, 1.0], [0.1, 1.0], [3.0, 2.0]], [0, 0, 1])
     assert list(search.predict([[0.0, 1.0], [3.0, 2.0]])) == [0, 1]
 
 
 @pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
+@pytest.mark.filterwarnings("ignore:No candidates were compared:UserWarning")
 def test_one_sample_of_every_class_leaves_the_untuned_model():
     X, y = np.arange(12.0).reshape(4, 3) ** 2, np.arange(4)
     search = SmoothEmbeddingCV().fit(X, y)
@@ -478,6 +481,7 @@ def test_one_sample_of_every_class_leaves_the_untuned_model():
     np.testing.assert_array_equal(search.predict_proba(X), SmoothEmbedding().fit(X, y).predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore:No candidates were compared:UserWarning")
 def test_two_samples_of_every_class_leave_the_untuned_model():
     """Splits would train on one sample of a class, which tells nothing of metrics."""
     rng = np.random.default_rng(0)
@@ -593,7 +597,7 @@ def test_without_refit_there_is_no_model(split):
     for scoring in (None, "accuracy"):
         search = SmoothEmbeddingCV(grid={"sigma": [1.0]}, scoring=scoring, cv=2, refit=False).fit(X, y)
         assert search.best_params_["sigma"] in (0.65, 1.0)
-        with pytest.raises(NotFittedError):
+        with pytest.raises(NotFittedError, match="refit=False"):
             search.predict(X_new)
 
 
@@ -602,6 +606,33 @@ def test_processes_give_the_same_model(split, search):
     with parallel_config(backend="threading"):
         same = SmoothEmbeddingCV(grid=SMALL, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(same.predict_proba(X_new), search.predict_proba(X_new))
+
+
+def test_processes_compare_kernel_objects(split):
+    """Settings come back from other processes as copies."""
+    X, y, X_new, _ = split
+    grid = SMALL | {"kernel": [Matern32(), Matern52()]}
+    alone = SmoothEmbeddingCV(grid=grid).fit(X, y)
+    with parallel_config(backend="loky"):
+        same = SmoothEmbeddingCV(grid=grid, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(same.predict_proba(X_new), alone.predict_proba(X_new))
+
+
+@pytest.mark.filterwarnings("ignore:No candidates were compared:UserWarning")
+def test_groups_that_are_classes_leave_the_untuned_model(split):
+    X, y = split[:2]
+    assert len(SmoothEmbeddingCV(grid=SMALL).fit(X, y, groups=y).members_) == 1
+
+
+def test_a_scorer_and_unlabeled_samples(split):
+    X, y, X_new, y_new = split
+    rows, labels = np.vstack([X, X_new[:100]]), np.r_[y, np.full(100, -1)]
+    grid = {"metric__relevance": [1.0], "metric__shrinkage": [3.0], "sigma": [0.65], "smoothness": [0.1]}
+    base = SmoothEmbedding(unlabeled=GraphPenalty())
+    search = SmoothEmbeddingCV(base, grid=grid, scoring="accuracy", cv=3).fit(rows, labels)
+    assert isinstance(search.best_params_["unlabeled"], GraphPenalty)
+    assert len(search.transduction_) == len(search.embedding_) == 200
+    assert np.mean(search.transduction_[100:] == y_new[:100]) > 0.9
 
 
 # Errors and interruptions
@@ -633,6 +664,7 @@ def test_processes_give_the_same_model(split, search):
         ("refit", "yes", "True or False"),
         ("estimator", SVC(), "SmoothEmbedding"),
         ("scoring", "acuracy", "acuracy"),
+        ("scoring", ["accuracy"], "one scorer"),
     ],
 )
 def test_bad_parameters_are_named_before_work_starts(split, parameter, value, message, monkeypatch):
