@@ -45,7 +45,7 @@ from nsse.scores import Scores
 
 
 def conformity(model: Any, X: SamplesLike) -> Floats:
-    """How well every class conforms to samples, of shape (n_samples, n_classes).
+    """Return how well every class conforms to samples, of shape (n_samples, n_classes).
 
     Scores of the classes; −‖f − y‖² of the nearest sample y of each where that decides; probabilities
     of models that are not ours.
@@ -260,7 +260,7 @@ class ConformalClassifier(BaseEstimator):
         return self
 
     def predict_set(self, X: SamplesLike, *, radius: float = 0.0) -> Bools:
-        """Which labels may be the true one.
+        """Return which labels may be the true one.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class ConformalClassifier(BaseEstimator):
         return np.transpose(less) >= np.floor(float(self.alpha) * (n_samples + 1) + 1e-9)
 
     def predict(self, X: SamplesLike) -> NDArray[Any]:
-        """The label that the model gives.
+        """Return the label that the model predicts.
 
         Parameters
         ----------

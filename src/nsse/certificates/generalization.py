@@ -105,7 +105,7 @@ class GeneralizationReport:
         return float(self.train_separation.mean() - self.test_separation.mean())
 
     def to_dict(self) -> dict[str, float]:
-        """The figures in one row."""
+        """Return the numbers as one row."""
         return {
             "train_separation": float(self.train_separation.mean()),
             "test_separation": float(self.test_separation.mean()),
@@ -128,7 +128,7 @@ def generalization_report(
     n_permutations: int = 20,
     random_state: int = 0,
 ) -> GeneralizationReport:
-    """How much of what a model learned holds on new samples.
+    """Measure how much of the separation that a model learned holds on new samples.
 
     Parameters
     ----------
@@ -189,14 +189,17 @@ def generalization_report(
 def separation(
     Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
 ) -> Floats:
-    """Separation of ``points`` among the training points ``Y``; `same` if they are these."""
+    """Return the separation of ``points`` among the training points ``Y``.
+
+    `same` means that they are these.
+    """
     own, other = nearest_own_and_other(Y, y, points, labels, same=same)
     # A class of one sample has no other of its own: it is nowhere near its class.
     return np.where(np.isinf(own), -1.0, _quotient(other - own, np.maximum(own, other)))
 
 
 def calibration(radius: Floats, wrong: Bools) -> Calibration:
-    """Error in bins of equal size by rising radius."""
+    """Return the error in bins of equal size, by ascending radius."""
     order = np.argsort(radius, kind="stable")
     bins = np.array_split(order, min(BINS, len(order)))
     parts = [(radius[b[0]], radius[b[-1]], radius[b[len(b) // 2]], wrong[b].mean()) for b in bins]
@@ -206,7 +209,7 @@ def calibration(radius: Floats, wrong: Bools) -> Calibration:
 
 
 def _ranking(radius: Floats, wrong: Bools) -> float:
-    """The Mann–Whitney statistic, as a probability."""
+    """Return the Mann–Whitney statistic as a probability."""
     if wrong.all() or not wrong.any():
         return float("nan")
     return float(roc_auc_score(~wrong, rankdata(radius)))  # ranks, because radii may be infinite
@@ -222,7 +225,7 @@ def _separations(
 def nearest_own_and_other(
     Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
 ) -> tuple[Floats, Floats]:
-    """Distances of ``points`` to the nearest row of ``Y`` of their class and of another one."""
+    """Return distances of ``points`` to the nearest row of ``Y`` of their class and of another one."""
     D2 = squared_distances(points, Y)
     if same:
         np.fill_diagonal(D2, np.inf)
@@ -232,7 +235,10 @@ def nearest_own_and_other(
 
 
 def _quotient(over: Floats, under: Floats) -> Floats:
-    """0/0, two samples of different classes in one place, is 0: undecided."""
+    """Return a/b.
+
+    If two samples of different classes are at one place, 0/0 counts as 0, which is undecided.
+    """
     return np.divide(over, under, out=np.zeros_like(over), where=(under > 0) & np.isfinite(under))
 
 

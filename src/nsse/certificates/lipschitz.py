@@ -77,12 +77,12 @@ class LipschitzBounds:
         return min(self.proposition_1, self.row_sum, self.rkhs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values by name, for a frame or a file."""
+        """Return plain values by name, for a frame or a file."""
         return {name: value for name, value in asdict(self).items() if name != "steepest"}
 
 
 def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) -> LipschitzBounds:
-    """Bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
+    """Return bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
 
     Parameters
     ----------
@@ -140,17 +140,17 @@ def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) 
 
 
 def proposition_1(f: KernelMap) -> float:
-    """√N L_φ ‖C‖_F."""
+    """Return √N L_φ ‖C‖_F."""
     return math.sqrt(len(f.coef)) * f.kernel.slope * float(np.linalg.norm(f.coef))
 
 
 def row_sum_bound(f: KernelMap) -> float:
-    """L_φ Σ ‖c_j‖: the triangle inequality over the centres, without Cauchy–Schwarz after it."""
+    """Return L_φ Σ ‖c_j‖, by the triangle inequality over the centers, without Cauchy–Schwarz."""
     return f.kernel.slope * float(np.linalg.norm(f.coef, axis=1).sum())
 
 
 def rkhs_bound(f: KernelMap) -> float:
-    """√(2γ)/σ √λmax(Q), from √(2 − 2κ(t)) ≤ √(2γ) r/σ; Q is raised by its rounding."""
+    """Return √(2γ)/σ √λmax(Q), from √(2 − 2κ(t)) ≤ √(2γ) r/σ. Q is raised by its rounding error."""
     factor = MapBounds.of(f, None, np.empty((0, 1))).factor
     return f.kernel.unit_slope * float(np.linalg.norm(factor, 2))
 
@@ -196,7 +196,7 @@ def require_slope(f: KernelMap) -> None:
 
 
 def steepness(behind: KernelMap, metric: Affine, U: Matrix) -> Floats:
-    """Spectral norm of df/dx at points behind the metric: by the chain rule, that of J through it."""
+    """Return the spectral norm of df/dx at points behind the metric, by the chain rule."""
     norms, size = np.empty(U.shape[0]), max(1, BLOCK_VALUES // (behind.coef.size + U.shape[1]))
     for start in range(0, len(norms), size):
         J = metric.pull_back(behind.jacobian(U[start : start + size]))
@@ -206,7 +206,7 @@ def steepness(behind: KernelMap, metric: Affine, U: Matrix) -> Floats:
 
 
 def _climbed(behind: KernelMap, start: Floats, max_iter: int) -> Floats:
-    """A point near ``start`` where the spectral norm of J is larger."""
+    """Return a point near ``start`` with a larger spectral norm of J."""
     if max_iter == 0:
         return start
     found = minimize(
@@ -216,7 +216,7 @@ def _climbed(behind: KernelMap, start: Floats, max_iter: int) -> Floats:
 
 
 def _negative_half_square(u: Floats, behind: KernelMap) -> tuple[float, Floats]:
-    """−‖J‖²/2 and its gradient −‖J‖ ∇(p'Jq), with p and q the leading singular vectors."""
+    """Return −‖J‖²/2 and its gradient −‖J‖ ∇(p'Jq), with p and q the leading singular vectors."""
     row = u[np.newaxis]
     left, values, right = np.linalg.svd(behind.jacobian(row)[0].T, full_matrices=False)
     p, q = left[:, 0], right[0]

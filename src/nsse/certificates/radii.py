@@ -618,7 +618,7 @@ class Local:
 
 
 def slope_grams(f: KernelMap, Z: Any, way: Front) -> Floats:
-    """JJ' of the Jacobians of f behind the metric and in front of all steps, (n_samples, 2, d, d).
+    """Return JJ' of the Jacobians of f behind the metric and before all steps, (n_samples, 2, d, d).
 
     The first are multiplied by σ, the others by σ over the norm of all steps: all are of order one.
     """

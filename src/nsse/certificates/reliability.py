@@ -16,13 +16,16 @@ Bin = tuple[float, float, int, float, float]
 
 
 def log_loss(P: Floats, codes: NDArray[Any]) -> float:
-    """Mean of −log of the probability of the true class; infinite where one was thought impossible."""
+    """Return the mean of −log of the probability of the true class.
+
+    It is infinite if one has probability 0.
+    """
     with np.errstate(divide="ignore"):
         return float(-np.log(P[np.arange(len(codes)), codes]).mean())
 
 
 def reliability_curve(probability: Floats, right: Bools, edges: Sequence[float]) -> list[Bin]:
-    """Of labels with a probability from one edge up to the next: number, mean, and share that is right.
+    """Return number, mean and share of correct labels for the probabilities between two edges.
 
     Bins without a label are left out; the last holds its upper edge.
     """

@@ -59,7 +59,7 @@ class Front:
 
     @classmethod
     def through(cls, steps: list[Any], X: SamplesLike) -> Front:
-        """Samples through fitted steps of a pipeline, all refused or taken before any work."""
+        """Send samples through fitted steps of a pipeline, after all steps were checked."""
         known = [affine_of_step(step, with_gaps=True) for step in steps]
         if steps and is_encoder(steps[0]):  # numbers pass it as they are, and dates become numbers
             X, steps, known = steps[0].transform(X), steps[1:], known[1:]
@@ -71,7 +71,7 @@ class Front:
         return front
 
     def behind(self, affine: Affine, eps: float, Z: SamplesLike, *, is_ours: bool = True) -> Front:
-        """Behind one more step, computed with a relative error of ``eps``."""
+        """Add one more step, computed with a relative error of ``eps``."""
         gamma, size = relative_error(affine, eps), absolute_norm(affine)
         own = gamma * (size * _sizes(self.Z, affine, is_ours) + float(np.linalg.norm(affine.offset)))
         widest = size * float(np.abs(affine.scale).max())
@@ -80,17 +80,17 @@ class Front:
         return Front(Z, whole, self.stretch * affine.norm, growth, affine.norm * self.error + own)
 
     def select(self, rows: Any) -> Front:
-        """What is known of some of the samples."""
+        """Return the same for some of the samples."""
         return replace(
             self, Z=self.Z[rows], error=self.error if len(self.error) == 1 else self.error[rows]
         )
 
     def moved(self, radius: Floats) -> Floats:
-        """How far behind the steps samples may be from where they were, moved by ``radius`` at most."""
+        """Return how far samples may move behind the steps if they move by ``radius`` at most."""
         return (self.norm + self.growth) * radius + 2.0 * self.error
 
     def radius(self, reach: Floats) -> Floats:
-        """How far samples may be moved so that they move by less than ``reach`` behind the steps."""
+        """Return how far samples may move so that they move by less than ``reach`` behind the steps."""
         # Where an error has overflowed, it is infinite or NaN, and nothing is left.
         left = np.fmax(reach - 2.0 * self.error, 0.0)
         radius = left / (self.norm + self.growth) * (1.0 - 8 * EPS)
@@ -107,7 +107,7 @@ class Front:
 
 
 def is_ordinary(member: Member) -> bool:
-    """Whether the numbers of a map and its scores are neither too small nor too large for the bounds.
+    """Return whether the numbers of a map and its scores are in the range for which the bounds hold.
 
     Those of a fit are. A file could hold others: the same function with all coefficients divided by
     1e300 and all weights multiplied by it, so that squares of the coefficients vanish. The weight of a
@@ -150,7 +150,7 @@ class MapBounds:
 
     @classmethod
     def of(cls, f: Any, Z: Matrix | None, F: Floats) -> MapBounds:
-        """Of a map at samples ``Z`` in front of it, where it is ``F``."""
+        """Bound the rounding of a map at samples ``Z`` in front of it, with values ``F``."""
         return _of_linear(f, Z, F) if isinstance(f, LinearMap) else _of_kernels(f)
 
     def of_functions(self, scores: Scores) -> Floats:
@@ -174,7 +174,7 @@ def widest_weight(scores: Scores) -> float:
 
 
 def _of_kernels(f: KernelMap) -> MapBounds:
-    """The same everywhere: far from the centers the kernel is flat.
+    """Return a bound that holds everywhere, because the kernel is flat far from the centers.
 
     With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, and the kernel by what
     `Kernel.rounding` makes of that. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
@@ -205,7 +205,7 @@ def require_valid(f: KernelMap) -> None:
 
 
 def _of_linear(f: LinearMap, Z: Matrix | None, F: Floats) -> MapBounds:
-    """Products are wrong in proportion to what is multiplied, and moved samples may be larger."""
+    """Return the error of products, which is proportional to the factors, for moved samples as well."""
     size, g = absolute_norm(f.affine), relative_error(f.affine, EPS)
     stretch, length = size * float(np.abs(f.affine.scale).max()), lengths(F)
     error = g * size * _sizes(Z, f.affine, True) + 8.0 * EPS * length
@@ -215,7 +215,7 @@ def _of_linear(f: LinearMap, Z: Matrix | None, F: Floats) -> MapBounds:
 
 
 def raised_factor(gram: Floats, raise_by: float) -> Floats:
-    """F with FF' = Q + raise_by · I."""
+    """Return F with FF' = Q + raise_by · I."""
     if not np.isfinite(gram).all():  # it has overflowed: no norm is too large
         return np.full(gram.shape, np.inf)
     eigenvalues, vectors = np.linalg.eigh(gram)
@@ -224,7 +224,7 @@ def raised_factor(gram: Floats, raise_by: float) -> Floats:
 
 
 def relative_error(affine: Affine, eps: float) -> float:
-    """What every |x||T| may be wrong by, in proportion; nothing where columns pass as they are."""
+    """Return a bound of the relative error of |x||T|, which is zero if columns are not changed."""
     n = affine.n_features
     is_plain = not (affine.shift.any() or affine.offset.any()) and bool((affine.scale == 1.0).all())
     if affine.matrix is not None and affine.tail is not None:
@@ -239,7 +239,7 @@ def relative_error(affine: Affine, eps: float) -> float:
 
 
 def absolute_norm(affine: Affine) -> float:
-    """At least the norm of |T|, which rounding errors go through."""
+    """Return a bound of the norm of |T|, which multiplies rounding errors."""
     if affine.matrix is not None:
         tail = 1.0 if affine.tail is None else frobenius_norm(affine.tail)
         return frobenius_norm(affine.matrix) * tail
@@ -249,7 +249,10 @@ def absolute_norm(affine: Affine) -> float:
 
 
 def _sizes(X: SamplesLike, affine: Affine, is_ours: bool) -> Floats:
-    """‖(x − shift) scale‖ of every row; where the shift may be taken off later, of both."""
+    """Return ‖(x − shift) scale‖ of every row.
+
+    If the shift may be subtracted later, both cases are bounded.
+    """
     moved = float(np.linalg.norm(affine.shift * affine.scale))
     if is_sparse(X):
         scaled = sparse.csr_array(X) @ sparse.diags_array(affine.scale)
@@ -261,7 +264,7 @@ def _sizes(X: SamplesLike, affine: Affine, is_ours: bool) -> Floats:
 
 
 def lengths(rows: Any) -> Floats:
-    """Norms of rows, dense or sparse, whose squares may be too small or too large for floats."""
+    """Return norms of rows, dense or sparse, also if squares are too small or too large for floats."""
     largest = np.asarray(
         abs(rows).max(axis=1).toarray() if is_sparse(rows) else np.abs(rows).max(axis=1)
     )
@@ -273,7 +276,7 @@ def lengths(rows: Any) -> Floats:
 
 
 def _coarser(X: SamplesLike, Z: SamplesLike) -> float:
-    """ε of the floating-point type that a step computes in, at worst."""
+    """Return the largest ε of the floating-point types that a step may use."""
     kinds = [
         kind for A in (X, Z) for kind in np.atleast_1d(A.dtypes if hasattr(A, "dtypes") else A.dtype)
     ]

@@ -20,7 +20,7 @@ CONFIDENCES = ("radius", "probability")
 
 
 def confidence(model: Any, X: SamplesLike, by: str) -> Floats:
-    """Certified radii of labels, or their probabilities."""
+    """Return certified radii of labels, or their probabilities."""
     check_choice("by", by, CONFIDENCES)
     if by == "radius":
         return certified_radius(model, X)
@@ -151,7 +151,7 @@ class SelectivePredictor(BaseEstimator):
         return self
 
     def select(self, X: SamplesLike) -> Selection:
-        """Labels of all samples, and which to trust.
+        """Return the labels of all samples, and which of them are accepted.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class SelectivePredictor(BaseEstimator):
         return Selection(np.asarray(self.model.predict(X)), confidences >= self.threshold_, confidences)
 
     def predict(self, X: SamplesLike) -> NDArray[Any]:
-        """Labels, with `rejected` in place of those that are not accepted.
+        """Return labels, with `rejected` for samples that are not accepted.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class SelectivePredictor(BaseEstimator):
         return np.where(accepted, labels, np.array(self.rejected, dtype=labels.dtype))
 
     def score(self, X: SamplesLike, y: LabelsLike) -> float:
-        """Share of right labels among the accepted samples.
+        """Return the share of correct labels among the accepted samples.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class RiskCoverage:
         return float(np.sum(self.risk * np.diff(self.coverage, prepend=0.0)))
 
     def accuracy_at(self, coverage: float) -> float:
-        """Share of right labels among the accepted, at the first coverage that is large enough."""
+        """Return the share of correct labels among the accepted, at the next coverage."""
         cure = "0.8 is four samples of five."
         if check_number("coverage", coverage, cure=cure) > 1:
             raise rule_error("coverage", "lie between 0 and 1", coverage, cure)
@@ -283,12 +283,12 @@ class RiskCoverage:
         return 1.0 - float(self.risk[int(np.searchsorted(self.coverage, coverage - 1e-12))])
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Columns by name, for a frame or a file."""
+        """Return columns by name, for a frame or a file."""
         return {name: getattr(self, name).tolist() for name in ("threshold", "coverage", "risk")}
 
 
 def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, by: str = "radius") -> RiskCoverage:
-    """Accept predictions by falling radius or probability, and watch the mistakes.
+    """Accept predictions by descending radius or probability, and count the mistakes.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, by: str = "radiu
 
 
 def risk_coverage_curve(confidences: Floats, wrong: Bools) -> RiskCoverage:
-    """The curve from confidences and mistakes."""
+    """Return the curve for confidences and mistakes."""
     order = np.argsort(-confidences, kind="stable")
     falling, mistakes = confidences[order], np.cumsum(wrong[order])
     last = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))  # of every run of equal ones

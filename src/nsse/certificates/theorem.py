@@ -107,7 +107,7 @@ class Theorem1:
         return float(self.bound_estimate.min())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values by name; the worst class stands for all."""
+        """Return plain values by name. The worst class represents all classes."""
         names = "gamma A_delta lipschitz delta epsilon left right met largest_delta"
         plain = {name: getattr(self, name) for name in names.split()}
         eta = float(self.eta_estimate.min())
@@ -215,18 +215,18 @@ class _Terms:
         return cls(classes, sizes, gamma, L, Y.shape[1], half[order], widest, complete_at)
 
     def diameter(self, delta: float) -> float:
-        """A_δ."""
+        """Return A_δ."""
         count = int(np.searchsorted(self.halves, delta, side="right"))
         return float(self.diameters[count - 1]) if count else 0.0
 
     def eta(self, delta: float) -> Floats:
-        """The estimates of η_m: open balls, so that a sample at distance δ is outside."""
+        """Return the estimates of η_m. Balls are open, so a sample at distance δ is outside."""
         # A class with a single sample shows nothing: its estimate is 0.
         shares = [np.searchsorted(r, delta) / max(len(r), 1) for r in self.complete_at]
         return np.array(shares, dtype=np.float64)
 
     def largest_delta(self, epsilon: float) -> float:
-        """The largest δ with Lδ + A_δ ≤ γ/2 − √d ε; the left-hand side rises with δ."""
+        """Return the largest δ with Lδ + A_δ ≤ γ/2 − √d ε, whose left-hand side rises with δ."""
         budget = self.gamma / 2 - np.sqrt(self.d) * epsilon
         if budget <= 0 or self.L == 0:
             return 0.0 if budget <= 0 else float("inf")
@@ -251,7 +251,7 @@ class _Terms:
         return float(next(iter(self.halves[self.halves > 0]), 1.0))
 
     def at(self, delta: float, epsilon: float | None, Q: float | None, largest: float) -> Theorem1:
-        """All terms at one δ."""
+        """Return all terms at one δ."""
         A, right = self.diameter(delta), self.gamma / 2
         room = right - self.L * delta - A
         eps = max(room, 0.0) / np.sqrt(self.d) if epsilon is None else epsilon
@@ -274,7 +274,7 @@ class _Terms:
         return float(tried[np.argmax(self._bound(size, expected, tried, delta, epsilon))])
 
     def _bound(self, size: Any, expected: Any, q: Any, delta: float, epsilon: float) -> Any:
-        """Inequality (5)."""
+        """Return the right-hand side of (5)."""
         few = np.exp(-2.0 * (expected - q) ** 2 / size)
         steep = 2.0 * (self.L * delta) ** 2
         rough = np.exp(-q * epsilon**2 / steep) if steep > 0 else np.zeros_like(q)
@@ -282,5 +282,5 @@ class _Terms:
 
 
 def _centred(X: SamplesLike) -> Any:
-    """Rows moved to their mean, so that distances keep their digits; sparse ones stay put."""
+    """Move rows to their mean, so that distances keep their digits. Sparse rows are not moved."""
     return X if is_sparse(X) else np.asarray(X, dtype=np.float64) - X.mean(axis=0)

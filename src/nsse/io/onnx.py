@@ -143,7 +143,10 @@ class _Graph:
         self._inputs, self._outputs, self._domains = list[Any](), list[Any](), list[Any]()
 
     def __call__(self, operation: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
-        """The result of an operation; of several the first, the others are numbered from there on."""
+        """Return the result of an operation.
+
+        If there are several, it is the first, and the others are numbered.
+        """
         key = (operation, inputs, tuple(sorted(attributes.items())))
         if key not in self._nodes:
             names = [f"{operation.lower()}_{len(self._nodes)}_{i}" for i in range(n_outputs)]
@@ -151,7 +154,7 @@ class _Graph:
         return str(self._nodes[key].output[0])
 
     def constant(self, values: Any) -> str:
-        """A constant."""
+        """Return a constant."""
         array = _tensor(values)
         key = (array.dtype.str, array.shape, sha256(array.tobytes()).digest())
         if key not in self._constants:
@@ -199,7 +202,7 @@ class _Graph:
         return self("Concat", *parts, axis=1)
 
     def affine(self, X: str, affine: Affine) -> str:
-        """((x − shift) · scale) T + offset."""
+        """Return ((x − shift) · scale) T + offset."""
         affine = affine.joined()
         U = self("Mul", self("Sub", X, self.constant(affine.shift)), self.constant(affine.scale))
         if affine.matrix is not None:
@@ -244,7 +247,7 @@ class _Graph:
         return self("MatMul", self("Sub", total, mean), self.constant(f.rotation))
 
     def scores(self, F: str, scores: Scores) -> str:
-        """The largest function of every class."""
+        """Return the largest function of every class."""
         product = self("MatMul", F, self.constant(scores.weights.T))
         v = self("Add", product, self.constant(scores.offsets))
         if scores.has_one_per_class:
@@ -255,11 +258,14 @@ class _Graph:
         return self("Concat", *(self("ReduceMax", p, axes=(1,), keepdims=1) for p in parts), axis=1)
 
     def times(self, values: str, factor: float, n_columns: int) -> str:
-        """Multiplied. A factor for each column: a single one onnxruntime may apply in float32."""
+        """Return the product.
+
+        Factors have one entry per column, because onnxruntime may apply one in float32.
+        """
         return self("Mul", values, self.constant(np.full(n_columns, factor)))
 
     def softmax(self, values: str, temperature: float, n_classes: int) -> str:
-        """exp(v/τ) over their sum."""
+        """Return exp(v/τ) over their sum."""
         return self("Softmax", self.times(values, 1.0 / temperature, n_classes), axis=1)
 
     def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:

@@ -82,7 +82,7 @@ class Writer:
         self._left_out = ONLY_IN_FITS if updatable else (*ONLY_IN_FITS, UPDATES)
 
     def __call__(self, value: Any, where: str = "model") -> Any:
-        """The value as JSON; ``where`` is what it is called in a refusal."""
+        """Return the value as JSON. An error calls it ``where``."""
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, float) and not math.isfinite(value):
             return {"float": repr(value)}
@@ -180,7 +180,7 @@ def fixed_metric(metric: Any) -> FixedMetric:
 
 
 def read_value(node: Any, arrays: dict[str, Any]) -> Any:
-    """The value of a piece of JSON, checked."""
+    """Return the checked value of a piece of JSON."""
 
     def value(part: Any) -> Any:
         return read_value(part, arrays)
@@ -208,7 +208,7 @@ def read_value(node: Any, arrays: dict[str, Any]) -> Any:
 
 
 def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
-    """An object of ours; its parts are checked before and after."""
+    """Return an object of ours, whose parts are checked before and after."""
     kind = class_of(name)
     given = parameter_names(kind)
     # Attributes are those of estimators, and take the place of no method and no parameter.
@@ -224,7 +224,7 @@ def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
 
 
 def profile_of(kernel: Kernel) -> Any:
-    """Values of the profile by which a kernel is recognized."""
+    """Return values of the profile by which a kernel is recognized."""
     return kernel.profile(COMPARED_AT.copy(), np)
 
 
@@ -247,12 +247,12 @@ def _made_kernel(names: list[str], parameters: dict[str, Any], state: dict[str, 
 
 
 def class_of(name: str) -> Any:
-    """The class that has a name in files; no other name is known."""
+    """Return the class with a name in files. No other name is known."""
     return getattr(import_module(HOME_OF[name]), name)
 
 
 def parameter_names(kind: type) -> list[str]:
-    """What an object of ours is made from."""
+    """Return the values from which an object of ours is made."""
     return ["steps"] if kind is Pipeline else list(signature(kind).parameters)
 
 
@@ -261,7 +261,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _texts(values: Any, where: str) -> Any:
-    """Labels and names in an array of objects, each as JSON."""
+    """Return labels and names in an array of objects, each as JSON."""
     flat = [v.item() if isinstance(v, np.generic) else v for v in values.astype(object).ravel()]
     flat = [None if repr(value) == "<NA>" else value for value in flat]  # pandas' missing value
     if strange := [type(value).__name__ for value in flat if not _is_plain(value)]:

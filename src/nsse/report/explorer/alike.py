@@ -22,7 +22,7 @@ MOST_WORK = 2e11
 
 
 def alike_in_class(findings: Findings) -> NDArray[np.uint32] | None:
-    """Training samples nearest to every training and every other sample, in its class.
+    """Return the nearest training samples of its class for every training and every other sample.
 
     Returns
     -------

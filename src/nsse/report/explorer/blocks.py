@@ -19,13 +19,13 @@ KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2", "u4": "<u4"}
 
 
 def block(values: ArrayLike, kind: str) -> dict[str, Any]:
-    """An array in the given kind of number, as an entry of the page's data."""
+    """Return an array in the given type of number, as an entry of the page's data."""
     array = np.ascontiguousarray(np.asarray(values), dtype=KINDS[kind])
     packed = zlib.compress(array.tobytes(), 6)
     return {"kind": kind, "shape": array.shape, "data": base64.b64encode(packed).decode("ascii")}
 
 
 def script_safe_json(data: Any) -> str:
-    """JSON that may stand in a script element, whatever the names of the classes are."""
+    """Return JSON that is safe in a script element, whatever the names of the classes are."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -18,7 +18,7 @@ _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
 def bundled(folder: Traversable | None = None) -> str:
-    """The first module and all that it needs, each after those that it imports.
+    """Return the first module and all that it needs, each after its imports.
 
     That names are imported which are exported, and declared once, TypeScript and ESLint see to.
     """

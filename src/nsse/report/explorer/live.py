@@ -83,7 +83,7 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
 
 
 def _without(reason: str, live: bool | str) -> LiveMap:
-    """No map, for a reason; an error if the user has requested one."""
+    """Return no map and the reason, or raise an error if the user has requested one."""
     if live is True:
         cure = 'Pass live="auto" for a page without the map.'
         raise rule_error("live", f"not be True here. {reason}", live, cure)
@@ -110,7 +110,7 @@ def _bytes_of(members: tuple[Member, ...]) -> int:
 
 
 def _n_values(f: Any) -> int:
-    """Numbers that a page gets to measure distances; no dense matrix is formed to count them."""
+    """Return how many numbers a page needs for distances, without forming a dense matrix."""
     affine, arrays = _affine_of(f), _arrays(f)
     n_joined = 0
     if affine.tail is not None:
@@ -120,7 +120,7 @@ def _n_values(f: Any) -> int:
 
 
 def _spaces(members: tuple[Member, ...]) -> tuple[list[Any], list[int]]:
-    """Maps that measure samples differently, and which of them every member measures like."""
+    """Return the maps with different distances, and the number of the map of every member."""
     maps, places = list[Any](), list[int]()
     for f, *_ in members:
         known = [k for k, other in enumerate(maps) if _measure_alike(f, other)]
@@ -139,14 +139,14 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _arrays(f: Any) -> list[Any]:
-    """What decides the distances of a sample to the centers."""
+    """Return a key of everything that determines the distances of a sample to the centers."""
     affine = _affine_of(f)
     parts = [getattr(affine, name) for name in (*AFFINE, "tail")]
     return [part for part in (*parts, getattr(f, "centers", None)) if part is not None]
 
 
 def _affine_of(f: Any) -> Affine:
-    """The metric of a kernel map; all of a linear one."""
+    """Return the metric of a kernel map, or the whole of a linear one."""
     return f.metric if isinstance(f, KernelMap) else f.affine
 
 
@@ -181,7 +181,7 @@ def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> 
 
 
 def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[str, Any]:
-    """Pictures only where features are the levels of image files; rows of numbers or a table always."""
+    """Return what the page accepts: images only if features are their levels, and rows or tables."""
     shown = [points.inputs for points in (findings.train, findings.test) if points.inputs is not None]
     if isinstance(preparation, ImagePreparation) and shown and all(map(are_levels, shown)):
         return preparation.to_dict()
@@ -189,7 +189,7 @@ def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[s
 
 
 def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
-    """From a sample to distances, and by how much moves of the sample grow on the way."""
+    """Return the map from a sample to distances, and how much it enlarges moves of the sample."""
     is_linear = isinstance(f, LinearMap)
     last = _affine_of(f)
     whole = (last if front is None else last.after(front)).joined()

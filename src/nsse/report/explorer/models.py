@@ -169,7 +169,7 @@ class Findings:
         return int(self.core.n_features_in_ if self.front is None else self.front.n_features)
 
     def places(self) -> Floats:
-        """Training and other samples in the plane."""
+        """Return training and other samples in the plane."""
         parts = (self.train.probabilities, self.probabilities)
         return self.class_map(np.vstack([part for part in parts if part is not None]))
 
@@ -214,7 +214,7 @@ def find(model: Any, samples: Samples, *, without_radii: str = "") -> Findings:
 
 
 def steps_and_core(model: Any) -> tuple[list[Any], Any]:
-    """The steps in front of our model, and our model; also within a search."""
+    """Return the steps in front of our model, and our model, also inside a search."""
     before, core = opened(model)
     cure = "Pass SmoothEmbedding or another method of this library, alone or at the end of a pipeline."
     if not isinstance(core, EmbeddingClassifier) and not hasattr(core, "scores_"):
@@ -229,7 +229,7 @@ def used_members(core: Any) -> tuple[Member, ...]:
 
 
 def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine | None, str]:
-    """The steps as one affine map, None without any; or None and a sentence on what they lack."""
+    """Return the steps as one affine map, or None with a sentence about steps that are not affine."""
     whole = None
     for step in before:
         try:
@@ -299,7 +299,7 @@ def _with_samples(
 
 
 def why_unproved(model: Any) -> str:
-    """What certified radii lack, in a sentence; empty where they can be computed."""
+    """Return a sentence about why there are no certified radii, or "" if there are."""
     before, core = opened(model)
     members = used_members(core)
     if not members:
@@ -308,7 +308,7 @@ def why_unproved(model: Any) -> str:
 
 
 def why_not_valid(members: tuple[Member, ...]) -> str:
-    """Which kernel certificates refuse, in a sentence; empty if there is none."""
+    """Return a sentence about a kernel that certificates refuse, or "" if there is none."""
     for f, *_ in members:
         if isinstance(f, KernelMap) and f.flaw is not None:
             return f"They need a valid kernel; {type(f.kernel).__name__} is not valid: {f.flaw}."
@@ -333,7 +333,7 @@ def _training_points(
 
 
 def _in_user_units(core: Any, front: Affine | None, per_sample: int) -> Any:
-    """Training samples from the centers; None where a step cannot be undone."""
+    """Return training samples computed from the centers, or None if a step cannot be inverted."""
     if front is not None and (front.matrix is not None or front.down is not None):
         return None
     f: Any = plainest(used_members(core)).map
@@ -353,12 +353,12 @@ def _certainty(core: Any, hidden: Bools, own: Ints, per_sample: int) -> Floats:
 
 
 def _behind_metric(f: KernelMap) -> KernelMap:
-    """The map of rows that are where the kernel measures."""
+    """Return the map of rows that are in the space of the kernel."""
     return replace(f, metric=Affine.identity(f.metric.n_outputs))
 
 
 def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints, tuple[str, ...]] | None:
-    """By the distance in the embedding, of all training samples and their augmented copies."""
+    """Find the nearest of all training samples and their augmented samples, in the embedding."""
     n_centers = {len(f.coef) for f, *_ in used_members(core) if isinstance(f, KernelMap)}
     if per_sample < 2 or not len(embedding) or len(n_centers) > 1:
         return None
@@ -372,7 +372,7 @@ def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints,
 
 
 def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
-    """Sets of labels by training samples left out one by one, and the least score in a set."""
+    """Return prediction sets from left-out training samples, and the least score in a set."""
     if not len(getattr(core, "_leave_one_out", ())):
         return None, -np.inf
     conformal = ConformalClassifier(core, alpha=ALPHA).fit()
@@ -400,7 +400,7 @@ def _plain(Z: Any) -> Any:
 
 
 def _as_shown(X: SamplesLike) -> Any:
-    """Samples as the user has them: floats, dense or sparse; objects where a column holds words."""
+    """Return samples as the user has them: floats, dense or sparse, or objects if a column is text."""
     if is_sparse(X):
         return X
     table = np.asarray(X)

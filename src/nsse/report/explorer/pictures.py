@@ -29,7 +29,7 @@ TINY = 1e-6  # samples that come back through a metric are right up to rounding
 
 
 def checked_preparation(preparation: Mapping[str, Any] | None, n_features: int) -> Preparation:
-    """What is known about the features, with None as an array of them."""
+    """Return what is known about the features, with None as an array of them."""
     given = {"kind": "array", "n_features": n_features} if preparation is None else dict(preparation)
     if given.get("kind") not in KINDS:
         rule = f"be None or have a kind, one of {', '.join(map(repr, KINDS))}"
@@ -46,7 +46,7 @@ def checked_preparation(preparation: Mapping[str, Any] | None, n_features: int) 
 
 
 def column_names(preparation: Preparation, findings: Findings, columns: Any = None) -> list[str]:
-    """Names of the features, ``columns`` where a data frame brought them; pixels have none."""
+    """Return names of the features, with ``columns`` of a data frame. Pixels have no names."""
     if isinstance(preparation, ImagePreparation | EncodedPreparation):
         return []
     if isinstance(preparation, TablePreparation):
@@ -59,7 +59,7 @@ def column_names(preparation: Preparation, findings: Findings, columns: Any = No
 
 
 def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list[str]) -> dict[str, Any]:
-    """The entries ``pictures`` and ``rows`` of the page's data; one of them is None, or both."""
+    """Return the entries ``pictures`` and ``rows`` of the page's data, of which one or both are None."""
     parts = [points.inputs for points in (findings.train, findings.test)]
     shown = [part for part in parts if part is not None and part.shape[0]]
     # Training samples that are not in the model are points without a picture.
@@ -87,7 +87,7 @@ def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list
 
 
 def photographs(samples: Samples, findings: Findings) -> list[str | None] | None:
-    """The entry ``photographs`` of the page's data: addresses that hold the files; None without any."""
+    """Return the entry ``photographs`` of the page's data, addresses with the files, or None."""
     parts = zip((samples.train_pictures, samples.pictures), (findings.train, findings.test), strict=True)
     # Training samples that were left out or joined are not known by their places.
     files = [
@@ -134,7 +134,7 @@ def _date(days: float, form: str) -> str:
 
 
 def _word(cell: Any) -> str:
-    """A cell of a table as text; nothing where it is missing."""
+    """Return a cell of a table as text, or "" if it is missing."""
     word = f"{cell:.6g}" if isinstance(cell, float) else "" if cell is None else str(cell)
     return "" if word in ("nan", "<NA>", "NaT") else word
 
@@ -154,19 +154,19 @@ def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
 
 
 def are_levels(X: SamplesLike) -> bool:
-    """Whether values lie in [0, 1], where those of image files lie, divided by a norm or not."""
+    """Return whether values are levels of image files in [0, 1], possibly divided by a norm."""
     return bool(X.dtype != object and X.shape[0] and X.min() >= -TINY and X.max() <= 1.0 + TINY)
 
 
 def thumbnail_size(size: tuple[int, int], n_levels: int) -> tuple[int, int]:
-    """The size itself, or a smaller one at which all levels of all pictures fit into `PICTURE_BYTES`."""
+    """Return the size, or a smaller one with which all images fit into `PICTURE_BYTES`."""
     height, width = size
     shrink = min(1.0, float(np.sqrt(PICTURE_BYTES / n_levels)))
     return max(1, int(height * shrink)), max(1, int(width * shrink))
 
 
 def quantised(images: Floats, unit_norm: bool) -> NDArray[np.uint8]:
-    """256 levels: 0 is black and 1 white, where values lie between; else the range of all.
+    """Return 256 levels from 0 (black) to 1 (white), or from the smallest to the largest value.
 
     Images divided by their norm have lost their brightness: the brightest pixel of each becomes white.
     """

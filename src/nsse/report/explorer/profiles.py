@@ -33,7 +33,7 @@ def formula_of(kernel: Kernel) -> str:
 
 
 def has_profile(kernel: Kernel) -> bool:
-    """Whether a page can compute the profile: it has a formula, or a table that is precise enough."""
+    """Return whether a page can compute the profile by a formula or by a precise table."""
     return bool(formula_of(kernel)) or tabulated(kernel)[1] <= TABLE_ERROR
 
 
@@ -73,7 +73,7 @@ def _profile(kernel: Kernel, log_t: ArrayLike) -> Floats:
 
 
 def _ends(kernel: Kernel) -> tuple[float, float]:
-    """log t up to which κ is 1, and from which it is 0 or no sample lies, in whole powers of ten."""
+    """Return log t up to which κ is 1 and from which it is 0 or no sample lies, in powers of ten."""
     decades = np.arange(-300.0, math.log10(FARTHEST["float64"]) + 1.0) * math.log(10.0)
     values = _profile(kernel, decades)
     first = int(np.argmax(values < 1.0 - ENDS)) - 1
@@ -83,7 +83,7 @@ def _ends(kernel: Kernel) -> tuple[float, float]:
 
 
 def _interpolated(values: Floats, places: Floats) -> Floats:
-    """Lagrange's polynomials through six values around each place, as kernels.js computes them."""
+    """Return Lagrange's polynomials through six values around each place, as in kernels.js."""
     first = np.clip(np.floor(places).astype(np.intp) - 2, 0, len(values) - NODES)
     nodes = np.arange(NODES)
     gaps = places[:, np.newaxis] - first[:, np.newaxis] - nodes

@@ -179,7 +179,7 @@ def _behind_encoder(
 
 
 def page(data: dict[str, Any], findings: Findings, title: str) -> str:
-    """The page as text."""
+    """Return the page as text."""
     folder, title = files("nsse.report.explorer"), escape(title or f"{findings.name} report")
     frame, style = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
     sentences = {"finding": facts.finding(findings), "made_of": facts.made_of(findings)}
@@ -191,7 +191,7 @@ def page(data: dict[str, Any], findings: Findings, title: str) -> str:
 def page_data(
     findings: Findings, preparation: Preparation, live: LiveMap, columns: list[str]
 ) -> dict[str, Any]:
-    """All that the scripts need to know."""
+    """Return all data that the scripts need."""
     alike, has_radii = alike_in_class(findings), findings.radius is not None and len(findings.radius)
     return {
         "classes": findings.classes,
