@@ -21,6 +21,22 @@ class CertifiedAccuracy:
     ----------
     radius : float
         The radius that the label of a sample must have, in the units of the samples.
+
+    See Also
+    --------
+    certified_accuracy : Returns such a scorer, after a check of the radius.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import certified_accuracy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scorer = certified_accuracy(0.1)
+    >>> scorer.radius
+    0.1
+    >>> bool(scorer(SmoothEmbedding().fit(X[::2], y[::2]), X[1::2], y[1::2]) > 0.5)
+    True
     """
 
     radius: float
