@@ -1,14 +1,14 @@
-"""Certificates: how far a prediction can be trusted, proved from the map and not from more data.
+"""Certify how far a prediction can be trusted, by proofs about the map instead of more data.
 
-- ``radii``: the distance within which no change of x changes its label, through pipelines;
-- ``accuracy``: the share of samples that are right and have a radius above a limit, as a scorer;
-- ``rounding``: what rounding can do to that, bounded;
-- ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
-- ``theorem``: Theorem 1 of the paper, term by term;
-- ``generalization``: what radii and distances say on samples with labels;
-- ``selective``: predictions withheld where little is certain, and what that buys;
-- ``conformal``: sets of labels with a guarantee, and samples of no known class;
-- ``reliability``: how good probabilities are.
+- ``radii``: the distance within which no change of x changes its label, through pipelines,
+- ``accuracy``: the share of samples that are right and have a radius above a limit, as a scorer,
+- ``rounding``: bounds of rounding errors in these results,
+- ``lipschitz``: Proposition 1, tighter bounds, and the steepest place that was found,
+- ``theorem``: Theorem 1 of the paper, term by term,
+- ``generalization``: radii and distances of samples with labels,
+- ``selective``: rejection of uncertain predictions, and the risk that remains,
+- ``conformal``: sets of labels with a guarantee, and samples of no known class,
+- ``reliability``: the quality of probabilities.
 
 A decision is known as affine functions of f with classes (`nsse.scores`), a map by its Gram matrix
 (`nsse.maps`). The mathematics is in ``docs/research/derivation.md``.

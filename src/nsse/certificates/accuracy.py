@@ -1,4 +1,4 @@
-"""Certified accuracy as a scorer: the share of samples that are right and cannot be changed."""
+"""Score models by certified accuracy, the share of samples that are right and have a large radius."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ from nsse.scores import Scores
 def conformity(model: Any, X: SamplesLike) -> Floats:
     """Return how well every class conforms to samples, of shape (n_samples, n_classes).
 
-    Scores of the classes; −‖f − y‖² of the nearest sample y of each where that decides; probabilities
-    of models that are not ours.
+    The scores are the scores of the classes, or −‖f − y‖² for the nearest sample y of each class if the
+    nearest sample decides, or the probabilities of other models.
     """
     before, last = opened(model)
     if not (hasattr(last, "map_") and hasattr(last, "scores_")):
@@ -180,23 +180,23 @@ def lowered(model: Any, values: Floats, heights: Floats) -> Floats:
 class ConformalClassifier(BaseEstimator):
     """Sets of labels, one for every sample, that hold the true label with a probability of 1 − α.
 
-    The probability is over samples: those that it is fitted to and those asked about must come alike.
-    Nothing is assumed of the model: of a poor one the sets are large.
+    The probability is over samples. New samples must come from the same source as the samples of `fit`.
+    Nothing is assumed about the model. If it is poor, the sets are large.
 
     Parameters
     ----------
     model : estimator
-        One of ours, alone or at the end of a pipeline, or any classifier with `predict_proba`. Fitted,
-        and used as it is, but for `cv`.
+        An estimator of this library, alone or at the end of a pipeline, or any classifier with
+        `predict_proba`. It must be fitted, and it is not changed. With `cv`, clones are fitted.
     alpha : float, default=0.1
-        α: how often a set may lack the true label, between 0 and 1.
+        α, the largest share of sets that may lack the true label, between 0 and 1.
     class_conditional : bool, default=False
-        Whether the probability is to hold within every class, not only over all samples. It needs at
-        least 1/α − 1 samples of a class: with fewer its label is in every set.
+        Whether the probability holds within every class, and not only over all samples. This needs at
+        least 1/α − 1 samples of a class. With fewer samples, the label of the class is in every set.
     cv : int, splitter or None, default=None
-        None takes samples that the model has not seen, or none (`fit`). A number of folds, or a
-        splitter of scikit-learn, takes training samples and fits a clone of the model without each
-        fold: CV+, whose sets are proved to hold the label with 1 − 2α − √(2/n).
+        None uses samples that the model has not seen, or none (`fit`). A number of folds, or a splitter
+        of scikit-learn, uses training samples and fits a clone of the model without each fold. This is
+        CV+, whose sets are proved to contain the label with probability 1 − 2α − √(2/n).
 
     Attributes
     ----------
@@ -238,10 +238,10 @@ class ConformalClassifier(BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Samples unseen by the model; None takes the training samples, left out one by one. With `cv`
-            the training samples.
+            Samples that the model has not seen. None uses the left-out training samples. With `cv`,
+            these are the training samples.
         y : array-like of shape (n_samples,), default=None
-            Their labels, all of them known to the model.
+            The labels of these samples, which the model must know.
 
         Returns
         -------
@@ -274,7 +274,8 @@ class ConformalClassifier(BaseEstimator):
         Returns
         -------
         ndarray of bool, shape (n_samples, n_classes)
-            In the order of `classes_`. The empty set: none of the known classes.
+            One column per class, in the order of `classes_`. An empty set means that no known class
+            conforms.
         """
         check_is_fitted(self)
         check_number("radius", radius, cure="0 moves nothing.")

@@ -1,8 +1,8 @@
-"""Whether the separation of the training samples holds for new ones, and whether the radii know.
+"""Measure how the separation of training samples generalizes, and whether radii predict mistakes.
 
-The separation of a sample is (b − a)/max(a, b), with a and b the distances in the embedding from it to
-the nearest training sample of its own class, itself apart, and to the nearest of another class. It lies
-between −1 and 1, and is positive where the nearest neighbour has the right label.
+The separation of a sample is (b − a)/max(a, b), where a is its distance in the embedding to the nearest
+other training sample of its own class, and b is its distance to the nearest one of another class. It
+lies between −1 and 1, and is positive if the nearest neighbor has the right label.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Calibration:
     lower, upper, median : ndarray of shape (n_bins,)
         Radii in the bin.
     error : ndarray of shape (n_bins,)
-        Share of wrong labels in it.
+        Share of wrong labels in the bin.
     count : ndarray of shape (n_bins,)
-        Samples in it.
+        Number of samples in the bin.
     ranking : float
-        Probability that a right prediction has a larger radius than a wrong one (ties count half):
-        0.5 if the radius knows nothing, NaN if there are no mistakes or nothing else.
+        Probability that a right prediction has a larger radius than a wrong one, where ties count half.
+        It is 0.5 if radii contain no information, and NaN if all labels are right or all are wrong.
     """
 
     lower: Floats
@@ -53,7 +53,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class GeneralizationReport:
-    """Separation of training and test samples and of shuffled labels, and radii beside mistakes.
+    """Separation of training and test samples and of shuffled labels, and radii compared with mistakes.
 
     Attributes
     ----------
@@ -68,8 +68,8 @@ class GeneralizationReport:
         How often a fit to shuffled labels separates the test samples as well as the model does,
         (1 + number of times)/(1 + n_permutations): uniform if the labels mean nothing.
     n_warned : int
-        Fits to shuffled labels that warned. The warnings concern labels without meaning and are not
-        passed on.
+        Number of fits to shuffled labels that warned. These warnings are not shown, because the labels
+        have no meaning.
     calibration : Calibration
         Error by certified radius.
 
@@ -101,7 +101,7 @@ class GeneralizationReport:
 
     @property
     def gap(self) -> float:
-        """Mean separation of the training samples less that of the test samples."""
+        """Return the mean separation of the training samples less that of the test samples."""
         return float(self.train_separation.mean() - self.test_separation.mean())
 
     def to_dict(self) -> dict[str, float]:
@@ -194,7 +194,7 @@ def separation(
     `same` means that they are these.
     """
     own, other = nearest_own_and_other(Y, y, points, labels, same=same)
-    # A class of one sample has no other of its own: it is nowhere near its class.
+    # A class of one sample has no other sample, so it is not close to its class.
     return np.where(np.isinf(own), -1.0, _quotient(other - own, np.maximum(own, other)))
 
 

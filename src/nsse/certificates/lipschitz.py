@@ -29,7 +29,7 @@ from nsse.certificates.rounding import MapBounds, require_valid
 from nsse.maps import KernelMap, LinearMap, Member, summed_gradients
 
 STARTS = 3  # steepest points from which to climb
-LOOKED_AT = 300  # centres at most where steep places are looked for
+LOOKED_AT = 300  # centers at most where steep places are looked for
 BLOCK_VALUES = 4_000_000
 
 
@@ -40,13 +40,13 @@ class LipschitzBounds:
     Attributes
     ----------
     proposition_1 : float
-        √N L_φ ‖C‖_F with the slope L_φ of the kernel: Proposition 1 of the paper.
+        √N L_φ ‖C‖_F with the slope L_φ of the kernel, from Proposition 1 of the paper.
     row_sum : float
         L_φ Σ_j ‖c_j‖, never above `proposition_1`.
     rkhs : float
         √(2γ)/σ √λmax(C'KC) with the curvature γ of the kernel.
     empirical : float
-        Largest spectral norm of the Jacobian found: no Lipschitz constant is smaller.
+        Largest spectral norm of the Jacobian that was found. No Lipschitz constant is smaller.
     steepest : ndarray of shape (n_features,)
         The point where it was found.
 
@@ -87,11 +87,11 @@ def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) 
     Parameters
     ----------
     model : estimator
-        Fitted; its map must be a kernel map. The curvature of the kernel must be finite.
+        A fitted model with a kernel map. The curvature of the kernel must be finite.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Where to look for steep places. None: at centres of f.
+        Samples at which the search for steep places starts. None uses centers of f.
     max_iter : int, default=100
-        Steps of the climb from each of the three steepest of these. 0 does not climb.
+        Steps of the climb from each of the three steepest samples. With 0, there is no climb.
 
     Returns
     -------

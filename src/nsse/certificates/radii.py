@@ -1,4 +1,4 @@
-"""Certified radii: how far a sample may move, in any direction, before its label can change.
+"""Certify how far a sample may move in any direction before its label can change.
 
 A fitted model is a sum of members (`nsse.maps.Member`). A single model is one member, and an ensemble
 has several. Member k has a map f_k, affine functions a_i'f_k + b_i, each of a class, and a weight w_k.
@@ -66,7 +66,7 @@ HALVINGS, PRECISION, EXPANSIONS = 60, 1e-13, 60
 # Local bounds are below rounding from so many σ on.
 SATURATED = 7.0
 BLOCK_VALUES = 2_000_000
-LEAST_ROWS = 16  # of a block, so that products of matrices are worth their overhead
+LEAST_ROWS = 16  # number in a block, so that products of matrices are worth their overhead
 
 
 def certified_radius(model: Any, X: SamplesLike) -> Floats:
@@ -256,7 +256,7 @@ def _values_held(member: Member) -> int:
 
 @dataclass(frozen=True)
 class Margins:
-    """By how much functions of the label lead those of all classes, for one member around samples.
+    """The leads of functions of the label over those of all classes, for one member at samples.
 
     Functions of the own class count as rivals, too. They are computed for the sake of equal shapes, and
     nobody uses the result.
@@ -307,7 +307,7 @@ class Margins:
         images = scores.weights @ bounds.factor
         wrong = 4.0 * bounds.of_functions(scores) + rounding * bounds.largest_function(scores) + share
         wrong = np.broadcast_to(wrong, len(F))[:, np.newaxis]
-        # What rounding does to a linear map grows with the distance, as its values do.
+        # Rounding errors of a linear map grow with the distance, like its values.
         steeper = 4.0 * bounds.growth_of_functions(scores)
         steeper += rounding * widest_weight(scores) * bounds.size_growth
         own = own_functions(scores, F, codes)
@@ -329,7 +329,7 @@ class Margins:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the functions of each class start in ``rivals``."""
+        """The first function of each class in ``rivals``."""
         return np.cumsum(self.sizes) - self.sizes
 
     def least(self, radius: Floats) -> Floats:
@@ -516,7 +516,7 @@ def nearby_radius(margins: list[Margins], by_norms: Floats) -> Floats:
     local = [one for one in margins if has_local_bound(one.member.map)]
     if not local:
         return np.asarray(by_norms.min(axis=1))
-    furthest = np.max([one.scale for one in local], axis=0)  # beyond that the second bound is smaller
+    furthest = np.max([one.scale for one in local], axis=0)  # the second bound is smaller beyond that
     order, radius = np.argsort(by_norms, axis=1), np.full(len(by_norms), np.inf)
     held = max(one.own.shape[1] * one.sizes.max() * one.F.shape[1] for one in local)
     place, count = 0, 1
@@ -596,7 +596,7 @@ class Local:
         B2 = np.square(A @ bounds.factor).sum(axis=2)
         squares = np.stack([np.einsum("npd,npd->np", A @ grams[:, side], A) for side in (0, 1)])
         g, slope = np.sqrt(np.maximum(squares, 0.0))
-        # The gradients are rounded, and their squares: a'JJ'a may cancel.
+        # The gradients and their squares are rounded, and a'JJ'a may cancel.
         traces = np.sqrt(32 * EPS * A.shape[2] * np.einsum("isdd->si", grams))[:, :, np.newaxis]
         wrong = (f.kernel.sigma * bounds.gradient_error + traces) * np.linalg.norm(A, axis=2)
         known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
@@ -620,7 +620,8 @@ class Local:
 def slope_grams(f: KernelMap, Z: Any, way: Front) -> Floats:
     """Return JJ' of the Jacobians of f behind the metric and before all steps, (n_samples, 2, d, d).
 
-    The first are multiplied by σ, the others by σ over the norm of all steps: all are of order one.
+    The first are multiplied by σ, and the others by σ over the norm of all steps, so all are of order
+    one.
     """
     whole: Any = way.whole
     whole = whole.multiplied(1.0 / way.norm)

@@ -1,4 +1,4 @@
-"""How good probabilities are: their log-loss, and how often labels of some probability are right."""
+"""Measure the quality of probabilities by their log-loss and by the share of correct labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from nsse._support.types import Bools, Floats
 
-# Edges of the probabilities that are counted together: most labels are nearly certain.
+# Edges of the bins of probabilities. They are close together near 1, because most labels are nearly
+# certain.
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 Bin = tuple[float, float, int, float, float]
 
@@ -27,7 +28,7 @@ def log_loss(P: Floats, codes: NDArray[Any]) -> float:
 def reliability_curve(probability: Floats, right: Bools, edges: Sequence[float]) -> list[Bin]:
     """Return number, mean and share of correct labels for the probabilities between two edges.
 
-    Bins without a label are left out; the last holds its upper edge.
+    Bins without a label are left out. The last bin contains its upper edge.
     """
     places = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, len(edges) - 2)
     return [

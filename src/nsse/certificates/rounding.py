@@ -1,4 +1,4 @@
-"""What rounding can do to a prediction: certificates are about the numbers that a computer gets.
+"""Bound rounding errors, because certificates are about the numbers that a computer computes.
 
 On the way from x to where a map measures, z = x through affine steps, every product of length k is
 wrong by at most k ε times the sizes of its factors. That is taken as a further movement of the sample,
@@ -27,7 +27,7 @@ from nsse.scores import Scores
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 # Sizes of coefficients, weights and widths between which the bounds neither overflow nor underflow.
 ORDINARY = 2.0**-200, 2.0**200
-# Beyond so many features the norm of a product of steps is bounded by the product of their norms.
+# With more features than this, the norm of a product of steps is bounded by the product of their norms.
 DECOMPOSED = 512
 # Norms of metrics and of products of steps are right up to rounding, which is far less than this.
 PRODUCT_ROUNDING = 1e-8
@@ -35,7 +35,7 @@ PRODUCT_ROUNDING = 1e-8
 
 @dataclass(frozen=True)
 class Front:
-    """Affine steps between samples and what measures them: how far a moved sample may have moved there.
+    """Affine steps between samples and the kernel, with bounds of how far moved samples may move there.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Front:
 
     def radius(self, reach: Floats) -> Floats:
         """Return how far samples may move so that they move by less than ``reach`` behind the steps."""
-        # Where an error has overflowed, it is infinite or NaN, and nothing is left.
+        # If an error has overflowed, it is infinite or NaN, and the radius is 0.
         left = np.fmax(reach - 2.0 * self.error, 0.0)
         radius = left / (self.norm + self.growth) * (1.0 - 8 * EPS)
         return np.where(np.isinf(reach), np.inf, radius)
@@ -109,9 +109,10 @@ class Front:
 def is_ordinary(member: Member) -> bool:
     """Return whether the numbers of a map and its scores are in the range for which the bounds hold.
 
-    Those of a fit are. A file could hold others: the same function with all coefficients divided by
-    1e300 and all weights multiplied by it, so that squares of the coefficients vanish. The weight of a
-    member of an ensemble is not negative, because the bound of a member is a lower one.
+    A fit always gives such numbers. A file could contain others, such as the same function with all
+    coefficients divided by 1e300 and all weights multiplied by it, so that squares of the coefficients
+    vanish. The weight of a member of an ensemble is not negative, because the bound of a member is a
+    lower one.
     """
     f: Any = member.map
     sizes = [largest_value(member.scores.weights), float(member.weight)]
@@ -196,7 +197,7 @@ def _of_kernels(f: KernelMap) -> MapBounds:
 
 
 def require_valid(f: KernelMap) -> None:
-    """Raise an error if the kernel of a map is not valid: bounds that are computed from it are wrong."""
+    """Raise an error if the kernel of a map is not valid, because its bounds would be wrong."""
     if f.flaw is None:
         return
     rule = "have a positive definite kernel to be certified"
@@ -216,7 +217,7 @@ def _of_linear(f: LinearMap, Z: Matrix | None, F: Floats) -> MapBounds:
 
 def raised_factor(gram: Floats, raise_by: float) -> Floats:
     """Return F with FF' = Q + raise_by · I."""
-    if not np.isfinite(gram).all():  # it has overflowed: no norm is too large
+    if not np.isfinite(gram).all():  # it has overflowed, so no norm is too large
         return np.full(gram.shape, np.inf)
     eigenvalues, vectors = np.linalg.eigh(gram)
     rounding = 8.0 * len(gram) * EPS * float(np.abs(eigenvalues).max())

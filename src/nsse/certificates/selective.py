@@ -62,24 +62,24 @@ class Selection(NamedTuple):
 
 
 class SelectivePredictor(BaseEstimator):
-    """Predicts with a reject option: only where the label is certain enough.
+    """Predict only labels that are certain enough, and reject the other samples.
 
     Parameters
     ----------
     model : estimator
-        Fitted. By radius: one with certificates, or a pipeline that ends in one with affine steps
-        before it (`certified_radius`). By probability: any with `predict_proba`. Used as it is, never
-        fitted again.
+        A fitted model. By radius, it must have certificates, or be a pipeline with affine steps that
+        ends in such a model (`certified_radius`). By probability, it must have `predict_proba`. It is
+        never fitted again.
     by : {"radius", "probability"}, default="radius"
-        What is to be large: the certified radius of a label or its probability.
+        The measure of certainty: the certified radius of a label, or its probability.
     threshold : float, default=None
         Least radius, in the units of the samples, or least probability of an accepted prediction. Give
         this or `coverage`.
     coverage : float, default=None
         Share of the samples given to `fit` that are to be accepted, above 0 and at most 1.
     rejected : object, default=None
-        What `predict` gives for rejected samples. It must not be a label. With None, or whatever the
-        type of the labels cannot hold, `predict` returns an array of objects.
+        The result of `predict` for rejected samples. It must not be a label. With None, or with a value
+        that does not fit the type of the labels, `predict` returns an array of objects.
 
     Attributes
     ----------
@@ -129,10 +129,10 @@ class SelectivePredictor(BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Samples unseen by the model, on which `coverage` is to hold; no labels are needed. Not needed
-            where `threshold` is given.
+            Samples that the model has not seen, for which `coverage` holds. Labels are not needed. If
+            `threshold` is given, no samples are needed.
         y : ignored
-            Labels.
+            Ignored.
 
         Returns
         -------
@@ -161,8 +161,8 @@ class SelectivePredictor(BaseEstimator):
         Returns
         -------
         Selection
-            ``labels`` are the model's, for rejected samples too; ``accepted`` says where ``confidence``
-            is at least `threshold_`.
+            ``labels`` contains the labels of the model, for rejected samples too. ``accepted`` marks
+            samples whose ``confidence`` is at least `threshold_`.
         """
         check_is_fitted(self)
         confidences = confidence(self.model, X, self.by)
@@ -201,7 +201,8 @@ class SelectivePredictor(BaseEstimator):
         Returns
         -------
         float
-            Accuracy where a label is given; NaN where none is. How many are accepted, `select` tells.
+            Accuracy of the accepted samples, or NaN if there are none. `select` returns how many there
+            are.
         """
         labels, accepted, _ = self.select(X)
         y = column_or_1d(y)
@@ -233,7 +234,8 @@ class SelectivePredictor(BaseEstimator):
 class RiskCoverage:
     """Share of mistakes among the accepted samples, by how many are accepted.
 
-    Samples of equal confidence are accepted together: one entry for every different one, falling.
+    Samples of equal confidence are accepted together. There is one entry for every different confidence,
+    descending.
 
     Attributes
     ----------
@@ -271,7 +273,7 @@ class RiskCoverage:
 
     @property
     def area(self) -> float:
-        """Mean risk over all coverages: the smaller, the better mistakes are ranked."""
+        """The mean risk over all coverages. A smaller value means that mistakes are ranked better."""
         return float(np.sum(self.risk * np.diff(self.coverage, prepend=0.0)))
 
     def accuracy_at(self, coverage: float) -> float:
@@ -329,6 +331,7 @@ def risk_coverage_curve(confidences: Floats, wrong: Bools) -> RiskCoverage:
     """Return the curve for confidences and mistakes."""
     order = np.argsort(-confidences, kind="stable")
     falling, mistakes = confidences[order], np.cumsum(wrong[order])
-    last = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))  # of every run of equal ones
+    # the last of every run of equal ones
+    last = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
     accepted = last + 1
     return RiskCoverage(falling[last], accepted / len(confidences), mistakes[last] / accepted)

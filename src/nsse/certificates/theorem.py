@@ -6,12 +6,13 @@ different classes, f has the Lipschitz constant L and
     L δ + √d ε + A_δ ≤ γ/2,                                                                     (4)
 
 then for any Q > 0 a sample of class m with N_m > Q/η_m training samples is classified correctly by the
-nearest neighbour in the embedding with a probability of at least
+nearest neighbor in the embedding with a probability of at least
 
     1 − exp(−2 (N_m η_m − Q)²/N_m) − 2d exp(−Q ε²/(2 L² δ²)),                                   (5)
 
 where η_m is the smallest measure that the distribution of class m gives to a ball of radius δ around a
-point of its support. Nobody knows η_m: what stands here is an estimate, and with it (5) becomes one.
+point of its support. η_m is unknown. It is replaced by an estimate here, so the value of (5) is an
+estimate too.
 """
 
 from __future__ import annotations
@@ -47,23 +48,24 @@ class Theorem1:
         γ, the smallest distance between classes in the embedding; A_δ, the largest distance there of
         samples of a class that are 2δ apart or less (0 if there are none); L, the smallest proved.
     delta, epsilon : float
-        δ and ε, given or most favourable.
+        δ and ε, which were given or are the best ones.
     left, right : float
         Both sides of condition (4).
     largest_delta : float
-        The largest δ for which (4) holds with the given ε, or with ε → 0; 0 if there is none.
+        The largest δ for which (4) holds with the given ε, or with ε → 0. It is 0 if there is none.
     n_components : int
         d.
     classes, class_sizes : ndarray
         Labels, and the N_m.
     eta_estimate : ndarray
-        η_m as the sample shows it: the smallest share of a class, the centre apart, in an open ball of
-        radius δ around one of its samples. **An estimate**, not a bound.
+        η_m for the sample: the smallest share of a class, without the center, in an open ball of radius
+        δ around one of its samples. **An estimate**, not a bound.
     Q : ndarray
-        Q, given or most favourable; NaN where there is none with N_m η_m > Q.
+        Q, which was given or is the best one. NaN if there is none with N_m η_m > Q.
     bound_estimate : ndarray
-        The right-hand side of (5) **with the estimate of η_m**, NaN where the theorem is silent: (4)
-        does not hold, or N_m η_m ≤ Q. Below 0 it says nothing, and is left as it is.
+        The right-hand side of (5) **with the estimate of η_m**, or NaN if the theorem has no statement
+        because (4) does not hold or N_m η_m ≤ Q. A value below 0 contains no information, and is not
+        changed.
 
     See Also
     --------
@@ -103,7 +105,7 @@ class Theorem1:
 
     @property
     def worst_bound_estimate(self) -> float:
-        """The estimate of (5) for the class where it is smallest; NaN if silent about a class."""
+        """The smallest estimate of (5) over the classes, or NaN if there is none for a class."""
         return float(self.bound_estimate.min())
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,19 +138,20 @@ def theorem_1(
     y : array-like of shape (n_samples,)
         Their labels.
     delta : float, default=None
-        δ. None: the one with the largest estimate of (5) for the worst class; where (5) is silent for
-        every δ, half the largest that meets (4), the other half being left to ε; where none does, half
-        the smallest distance within a class.
+        δ. None uses the one with the largest estimate of (5) for the worst class. If there is no
+        estimate for any δ, it uses half of the largest δ that meets (4), because ε needs the other half.
+        If no δ meets (4), it uses half of the smallest distance within a class.
     epsilon : float, default=None
-        ε. None: the largest that (4) leaves room for, since (5) grows with it; 0 where there is no room.
+        ε. None uses the largest value that (4) allows, because (5) grows with it, or 0 if it allows
+        none.
     Q : float, default=None
-        Q. None: the best for every class.
+        Q. None uses the best value for every class.
 
     Returns
     -------
     Theorem1
-        All terms. With few samples in many dimensions expect silence: balls small enough for (4) hold no
-        second sample.
+        All terms. With few samples in many dimensions there is usually no statement, because balls that
+        are small enough for (4) contain no second sample.
 
     See Also
     --------
@@ -185,7 +188,7 @@ def theorem_1(
 
 @dataclass(frozen=True)
 class _Terms:
-    """What the terms are made of, as functions of δ."""
+    """The parts of the terms as functions of δ."""
 
     classes: NDArray[Any]
     sizes: Ints
@@ -201,7 +204,7 @@ class _Terms:
         halves, lengths, complete_at = [], [], []
         for label in classes:
             members = np.flatnonzero(y == label)
-            own = _centred(X[members])
+            own = _centered(X[members])
             D = np.sqrt(squared_distances(own, own))
             pairs = np.triu_indices(len(members), 1)
             halves.append(D[pairs] / 2)
@@ -221,7 +224,7 @@ class _Terms:
 
     def eta(self, delta: float) -> Floats:
         """Return the estimates of η_m. Balls are open, so a sample at distance δ is outside."""
-        # A class with a single sample shows nothing: its estimate is 0.
+        # A class with a single sample has no information, so its estimate is 0.
         shares = [np.searchsorted(r, delta) / max(len(r), 1) for r in self.complete_at]
         return np.array(shares, dtype=np.float64)
 
@@ -230,7 +233,7 @@ class _Terms:
         budget = self.gamma / 2 - np.sqrt(self.d) * epsilon
         if budget <= 0 or self.L == 0:
             return 0.0 if budget <= 0 else float("inf")
-        # Between two half distances A_δ is constant: beyond the last one that fits, only Lδ grows.
+        # A_δ is constant between two half distances. Beyond the last one that fits, only Lδ grows.
         fits = self.L * self.halves + self.diameters <= budget
         count = int(fits.sum())
         furthest = float((budget - (self.diameters[count - 1] if count else 0.0)) / self.L)
@@ -255,7 +258,7 @@ class _Terms:
         A, right = self.diameter(delta), self.gamma / 2
         room = right - self.L * delta - A
         eps = max(room, 0.0) / np.sqrt(self.d) if epsilon is None else epsilon
-        # With the largest ε both sides are equal; rounding must not make it look otherwise.
+        # With the largest ε both sides are equal. Rounding must not change this.
         left = right if epsilon is None and room > 0 else self.L * delta + np.sqrt(self.d) * eps + A
         eta = self.eta(delta)
         expected = self.sizes * eta
@@ -281,6 +284,6 @@ class _Terms:
         return 1.0 - few - 2.0 * self.d * rough
 
 
-def _centred(X: SamplesLike) -> Any:
+def _centered(X: SamplesLike) -> Any:
     """Move rows to their mean, so that distances keep their digits. Sparse rows are not moved."""
     return X if is_sparse(X) else np.asarray(X, dtype=np.float64) - X.mean(axis=0)

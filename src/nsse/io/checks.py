@@ -1,11 +1,11 @@
-"""What the parts of a model obey before it is handed out: sides that fit each other, finite numbers.
+"""Check the parts of a model before it is returned: matching sizes and finite numbers.
 
-Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
-array (f: float64, w: float64 and not negative, g: floats of either precision, l: float64 or −∞,
-x: float64 or NaN, b: truth values, i: places, o: anything) with a letter for each side: the same letter
-is the same length in all arrays of an object. "?" may be None, or be missing. Compiled code relies on
-these rules. Numbers that certificates rely on are not in files: they are computed from the map
-(`Affine.norm`, `KernelMap.gram`).
+The rules of each class describe its attributes. An attribute is an object of a class, a positive number
+(+), or an array (f: float64, w: float64 and not negative, g: floats of either precision, l: float64 or
+−∞, x: float64 or NaN, b: booleans, i: positions, o: anything) with a letter for each side. The same
+letter is the same length in all arrays of an object. "?" may be None, or be missing. Compiled code
+relies on these rules. Numbers that certificates use are not in files, because they are computed from the
+map (`Affine.norm`, `KernelMap.gram`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TYPES = {
 }
 # How far a rotation may be from an exact one.
 ROUNDING = 1e-9
-# Of these a fitted estimator has one.
+# A fitted estimator has one of these.
 NEEDED = {"affine_", "columns_", "components_", "map_", "folds_", "threshold_"}
 
 
@@ -191,7 +191,7 @@ def _check_map(f: Any, scores: Any, n: Any, classes: Any) -> None:
     fits = scores.weights.shape[1] == f.n_components and _n_features(f) == n
     fits = fits and scores.classes.dtype == classes.dtype
     _require(fits and np.array_equal(scores.classes, classes), "scores of another model")
-    if hasattr(f, "parts"):  # labels are those of the scores that certificates are about
+    if hasattr(f, "parts"):  # labels are equal to those of the scores, to which certificates refer
         is_sum = np.array_equal(scores.weights, f.rotation) and not scores.offsets.any()
         same = np.array_equal(f.parts[0].scores.classes, classes)
         _require(same and is_sum, "scores of another ensemble")
@@ -210,7 +210,7 @@ def _check_weights(state: dict[str, Any], n: Any) -> None:
 def _check_labels(state: dict[str, Any], classes: Any) -> None:
     """Check classes, labels of left-out samples, and the threshold of a `SelectivePredictor`.
 
-    ``labels_`` and ``transduction_`` may contain other labels: those of samples of weight zero.
+    ``labels_`` and ``transduction_`` may contain other labels, which belong to samples of weight zero.
     """
     if classes.ndim == 0:
         return

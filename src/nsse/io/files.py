@@ -1,4 +1,4 @@
-"""Model files: arrays and one JSON header, written whole, read without running code."""
+"""Save models as arrays and one JSON header, and load them without running code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nsse.smooth import SmoothEmbedding
 def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool = False) -> None:
     """Write a fitted model to a file that `load` reads without running any code of the file.
 
-    The file is written whole or not at all; one that was there before is replaced.
+    The file is complete or does not exist. An existing file is replaced.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
         (scalers, PCA) and one of these. The steps are stored as one affine map. A `SmoothEmbeddingCV`
         is stored with all its members. Of a search of scikit-learn, the best estimator is stored.
     path : str or path-like
-        The file; ``.nsse`` is the usual ending.
+        The file, usually with the ending ``.nsse``.
     metadata : dict, default=None
         Plain data to travel with the model; `nsse.io.read_header` gives it back. The command line keeps
         here how samples are prepared, and reads from it how to prepare new ones::
@@ -47,12 +47,13 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
     Raises
     ------
     ValueError
-        If the model has a part that a file cannot hold, such as a function of yours; it is named.
+        If a file cannot contain a part of the model, such as a function of the user. The message names
+        it.
 
     See Also
     --------
     load : Read the file again.
-    nsse.io.read_header : What a file says of itself.
+    nsse.io.read_header : Read the description of a model in a file.
     to_onnx : A graph that runs without this library.
 
     Examples
@@ -96,23 +97,23 @@ def load(path: Place) -> Any:
     Returns
     -------
     estimator
-        The model: `transform`, `predict` and `certified_radius` give the same bits as before. A pipeline
-        has its affine steps in one, and agrees to rounding.
+        The model. `transform`, `predict` and `certified_radius` give the same bits as before. The affine
+        steps of a pipeline become one step, and results agree to rounding.
 
     Raises
     ------
     ValueError
-        If the file is cut short, damaged, no model file, of another format, larger inside than it says,
-        or of parts that do not fit each other; the message says which.
+        If the file is cut short, damaged, no model file, of another format, larger inside than its
+        header declares, or if its parts do not fit each other. The message names the reason.
     FileNotFoundError
         If there is no such file.
     MemoryError
-        If the model is larger than the memory that is left.
+        If the model is larger than the available memory.
 
     See Also
     --------
     save : Write such a file.
-    nsse.io.read_header : What a file says of itself, without loading it.
+    nsse.io.read_header : Read the description of a model without loading it.
 
     Examples
     --------

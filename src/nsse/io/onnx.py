@@ -1,10 +1,10 @@
-"""ONNX graphs: affine steps → kernel → scores → probabilities, in plain operations of opset 17.
+"""Export models to ONNX: affine steps, kernel, scores and probabilities in operations of opset 17.
 
 The distances are those of `nsse.distances`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. The profile of the
-kernel is the same method that NumPy calls: it is given a `Value`, whose operators write nodes. All
-arithmetic is in float64, whatever the types of input and outputs are: distances of near rows, and sums
-of kernels with coefficients of both signs, cancel, and in float32 labels would change. A node that is
-the same as another is written once: members of an ensemble that share a metric measure distances once.
+kernel is the same method that NumPy calls. It gets a `Value`, whose operators write nodes. All
+arithmetic is in float64, whatever the types of input and outputs are, because distances of near rows and
+sums of kernels with coefficients of both signs cancel, and in float32 labels would change. Equal nodes
+are written once, so members of an ensemble that share a metric compute distances once.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def to_onnx(
     per class, and the largest one belongs to the label) and ``probabilities`` (`predict_proba`). For two
     classes, `decision_function` is the difference of the scores.
 
-    A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, it gives coordinates
-    that are not finite, and with them a label without meaning.
+    A graph cannot raise an error for a row as Python does. If a feature is NaN or infinite, the
+    coordinates are not finite, and the label has no meaning.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def to_onnx(
         not `NYS` and `SPE`; a search around one; or a pipeline of a `TableEncoder`, affine steps
         (scalers, imputers, PCA) and one of these. Labels are integers, strings, booleans or floats.
     path : str or path-like, default=None
-        The file to write, usually with the ending ``.onnx``. The file is written whole or not at all.
-        None writes no file.
+        The file to write, usually with the ending ``.onnx``. It is complete or does not exist. None
+        writes no file.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-        Type of the input and of the outputs. The arithmetic is in float64: a graph of float32 gives
-        what Python gives for rows that were rounded to float32.
+        Type of the input and of the outputs. The arithmetic is in float64, so a graph of float32 gives
+        the results of Python for rows that were rounded to float32.
     predict : bool, default=True
-        Whether to give labels, scores and probabilities; without, the embedding alone.
+        Whether the outputs include labels, scores and probabilities, or the embedding alone.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def to_onnx(
     Raises
     ------
     ValueError
-        If a part of the model cannot be exported; the message names it.
+        If a part of the model cannot be exported. The message names it.
     ImportError
         If onnx is missing.
 
@@ -114,7 +114,7 @@ def to_onnx(
 
 
 def _check_place(path: Any) -> None:
-    """Raise an error for a type of numbers in the place of the path, where version 0.3 took it."""
+    """Raise an error for a type of numbers in the place of the path, which version 0.3 accepted."""
     if path is not None and not isinstance(path, str | PathLike):
         cure = "Pass the type of the input as `dtype=`."
         raise TypeError(rule_message("path", "be the name of a file, or None", path, cure))
@@ -134,7 +134,7 @@ def _write_decision(graph: _Graph, F: str, model: Any) -> None:
 
 
 class _Graph:
-    """Nodes and constants of a graph in the making; a node is called by the name of its result."""
+    """Nodes and constants of a graph. A node has the name of its result."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._onnx = optional("onnx", "ONNX graphs need onnx", "onnx")
@@ -291,7 +291,7 @@ class _Graph:
 
 
 class Value:
-    """A result in a graph that computes like an array: what `Kernel.profile` is given.
+    """A result in a graph that computes like an array, for `Kernel.profile`.
 
     Numbers become constants with one entry per column, because onnxruntime may apply a single factor in
     float32 (`_Graph.times`).

@@ -1,6 +1,6 @@
-"""Objects of ours as JSON and arrays, and back: a closed set of types, looked up by name.
+"""Convert objects of ours to JSON and arrays and back, for a closed set of types with names.
 
-Plain values are themselves in JSON; anything else is an object whose first key says what it is:
+Plain values are JSON values. Anything else is an object whose first key is its type:
 
     {"float": "inf"}   {"tuple": […]}   {"pairs": [[key, value], …]}   {"array": name}
     {"objects": name}   {"sparse": [data, indices, indptr], "shape": […]}
@@ -8,10 +8,10 @@ Plain values are themselves in JSON; anything else is an object whose first key 
     {"class": name, "parameters": {…}, "state": {…}}
     {"kernel": [module, name], "parameters": {…}, "state": {"sigma": σ, "profile": […]}}
 
-An object of ours is made by its constructor from its parameters; an estimator gets its fitted attributes
-besides. Nothing else can be made, and no function is stored. The kernel may be a class of the user. Then
-it must be defined before the file is read, because reading a file imports no module. Some values of its
-profile are in the file, so that another class of the same name is not mistaken for it.
+An object of ours is made by its constructor from its parameters, and an estimator gets its fitted
+attributes in addition. Nothing else can be made, and no function is stored. The kernel may be a class of
+the user. Then it must be defined before the file is read, because reading a file imports no module. Some
+values of its profile are in the file, so that another class of the same name is not mistaken for it.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ _HOMES = {
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
-# Attributes that nothing asks for after a fit, and those of models that learn more or are elsewhere.
+# Attributes that are not needed after a fit, and those of models that learn more or are elsewhere.
 ONLY_IN_FITS = ("_scatter", "_learned", "_remote", "_training")
 UPDATES = "_updates"
 STORED = "biufUmM"  # kinds of arrays that a file holds as they are
 # Widths of kernels whose squares are ordinary numbers.
 WIDTHS = 1e-153, 1e153
-# Where the profile of a kernel is compared with that in the file, and how much they may differ.
+# Values at which the profile of a kernel is compared with the file, and the largest difference.
 COMPARED_AT, PROFILE_ERROR = np.array([0.01, 0.1, 1.0, 10.0, 100.0]), 1e-9
 
 
@@ -151,7 +151,7 @@ def with_own_metric(model: Any) -> Any:
 
 
 def with_own_estimator(search: Any) -> Any:
-    """Return a search whose estimator has a metric of nsse: otherwise that of the heaviest member."""
+    """Return a search whose estimator has a metric of nsse, or the metric of the heaviest member."""
     metric = getattr(search.estimator, "metric", None)
     if metric is None or isinstance(metric, str) or is_ours(metric):
         return search
@@ -211,7 +211,7 @@ def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     """Return an object of ours, whose parts are checked before and after."""
     kind = class_of(name)
     given = parameter_names(kind)
-    # Attributes are those of estimators, and take the place of no method and no parameter.
+    # Attributes must belong to estimators, and must not replace methods or parameters.
     fits = all(ATTRIBUTE.fullmatch(key) and not hasattr(kind, key) and key not in given for key in state)
     if not fits or not set(parameters) <= set(given) or (state and not issubclass(kind, BaseEstimator)):
         raise ValueError(f"other attributes than a {name} has")

@@ -1,7 +1,7 @@
-"""Reports: one HTML file to explore the predictions of a model on some samples, offline.
+"""Write reports: one HTML file to explore the predictions of a model on some samples, offline.
 
-- ``explorer``: the page, and `write_report`;
-- ``notebook``: how a notebook shows a report.
+- ``explorer``: the page, and `write_report`,
+- ``notebook``: the report in a notebook.
 
 The figures are in `nsse.plot`.
 """

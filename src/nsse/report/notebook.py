@@ -1,4 +1,4 @@
-"""How a notebook shows a report: the page in a frame, or its image."""
+"""Show a report in a notebook: the page in a frame, or its image."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Training samples that are most alike a sample, within its class: by distances of samples, not of f.
+"""Find the training samples of the same class that are most similar to a sample, in the input space.
 
-Where a class has collapsed to a point, distances in the embedding rank its samples by rounding. What the
-kernel measures, ‖A(x − x_i)‖ with the metric A of the map, still tells them apart. For an ensemble, A is
-the metric of its first member without augmented samples.
+If a class has collapsed to a point, distances in the embedding rank its samples by rounding. The
+distances of the kernel, ‖A(x − x_i)‖ with the metric A of the map, still distinguish them. For an
+ensemble, A is the metric of its first member without augmented samples.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from nsse.report.explorer.models import Findings
 
-# How many are listed of every sample; fewer where a class is smaller.
+# Number of samples in the list of each sample. It is smaller if a class is smaller.
 ALIKE = 8
 # Stands for a place that is not taken.
 NOBODY = 2**32 - 1
@@ -27,8 +27,8 @@ def alike_in_class(findings: Findings) -> NDArray[np.uint32] | None:
     Returns
     -------
     ndarray of shape (n_training + n_others, ALIKE) or None
-        Places of training samples, nearest first; None where the model does not keep its samples, or
-        where it would take long.
+        Places of training samples, nearest first. None if the model does not store its samples, or if
+        the computation would take long.
     """
     if not findings.per_sample:
         return None
@@ -43,7 +43,7 @@ def alike_in_class(findings: Findings) -> NDArray[np.uint32] | None:
     for code in np.unique(own):
         members = np.flatnonzero(own == code)
         nearest = NearestNeighbors(algorithm="brute").fit(train[members])
-        # A sample is its own neighbor: one more is asked for, and it is left out.
+        # A sample is its own neighbor, so one more is computed, and the sample is left out.
         near = nearest.kneighbors(train[members], min(ALIKE + 1, len(members)), return_distance=False)
         for member, row in zip(members, members[near], strict=True):
             others_of = row[row != member][:ALIKE]

@@ -1,4 +1,4 @@
-"""Arrays as text that a page can decode: little-endian bytes, deflated, in base 64."""
+"""Write arrays as text that a page can decode: little-endian bytes, deflated, in base 64."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-# "<" could end the element or open a comment; the two separators end lines in older JavaScript; no file
-# holds lone surrogates.
+# "<" could end the element or open a comment, the two separators end lines in older JavaScript, and no
+# file can contain lone surrogates.
 _UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
-# By the names that ``data.js`` knows.
+# The keys are names in ``data.js``.
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2", "u4": "<u4"}
 
 

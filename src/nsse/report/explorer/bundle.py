@@ -1,4 +1,4 @@
-"""The page's modules as one script: a page opened from disk cannot import from other files."""
+"""Join the modules of the page to one script, because a page on disk cannot import other files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from importlib.resources.abc import Traversable
 from nsse._support.errors import rule_error
 
 FIRST = "main.js"
-# The one form of import, names between braces; and the one of export, before what is declared.
+# The only form of import has names between braces, and the only form of export precedes a declaration.
 _IMPORT = re.compile(r'^import \{[^}]+\} from "\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
 _OTHER_FORM = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
-# Comments with types: the page does not read them.
+# Comments with types, which the page does not need.
 _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
@@ -28,7 +28,7 @@ def bundled(folder: Traversable | None = None) -> str:
 
 
 def _collect(folder: Traversable, module: str, modules: dict[str, str]) -> None:
-    """Put a module behind those that it imports, without imports, types and the word export."""
+    """Append a module after its imports, without imports, types and the word export."""
     text = (folder / module).read_text(encoding="utf-8")
     for other in _IMPORT.findall(text):
         if other not in modules:

@@ -1,4 +1,4 @@
-"""The panels below the map as data: sentences and charts, which the page draws in their order.
+"""Describe the panels below the map as data: sentences and charts, in their order.
 
 A panel is a list of parts. A part is a sentence, a chart, or a list of charts that are side by side. A
 chart has a title, ranges and names of its axes, and bars, lines and dots of a kind. A dot also has a

@@ -53,7 +53,7 @@ def made_of(findings: Findings) -> str:
 
 
 def about_labels(findings: Findings) -> list[str]:
-    """Return what a reader must know about the colors."""
+    """Return the sentences about the colors."""
     found = []
     if not findings.knows_labels:
         found.append(
@@ -70,7 +70,7 @@ def about_labels(findings: Findings) -> list[str]:
 
 
 def notes(findings: Findings) -> list[str]:
-    """Return what a reader must know about the colors, the places, the images and the radii."""
+    """Return the sentences about the colors, the places, the images and the radii."""
     found = about_labels(findings)
     is_left_out = findings.train.is_left_out
     if is_left_out is not None and is_left_out.all():

@@ -1,4 +1,4 @@
-"""The live map: f, its scores and its certificate as numbers that a page can compute with.
+"""Write f, its scores and its certificate as numbers with which a page can compute.
 
 There is one structure for every model. Members have an affine map (the steps of a pipeline, then the
 metric), kernels at centers (`profiles`), coefficients, affine functions with classes, and a weight. A
@@ -47,7 +47,7 @@ from nsse.report.explorer.profiles import has_profile, kernel_entry
 
 # Bytes of the map that `live="auto"` puts into a page.
 LIVE_BYTES = 12_000_000
-# The parts of an affine map that a page gets: its matrix is dense, as `Affine.joined` returns it.
+# The parts of an affine map in a page. Its matrix is dense, as `Affine.joined` returns it.
 AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
 
 
@@ -193,7 +193,7 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
     is_linear = isinstance(f, LinearMap)
     last = _affine_of(f)
     whole = (last if front is None else last.after(front)).joined()
-    # A linear map's own stretch is in its scores; what is left are the steps in front.
+    # The stretch of a linear map is in its scores, so only the steps in front of it remain.
     way = front if is_linear else whole
     norm = 1.0 if way is None else Front(None, way, way.norm, 0.0, np.zeros(1)).norm
     gamma, size = (0.0, 0.0) if is_linear else (relative_error(whole, EPS), absolute_norm(whole))

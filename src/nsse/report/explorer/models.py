@@ -1,8 +1,8 @@
-"""What a fitted model and some samples say, as arrays: all that a report shows comes from here.
+"""Collect the results of a fitted model for some samples as arrays, for the report.
 
-Training points come from the model: its embedding, its labels, and its samples where the centers of the
-map are the samples. New samples go through the steps of a pipeline, whatever they are; radii and the
-live map need affine ones, and say so otherwise.
+Training points come from the model: its embedding, its labels, and its samples if the centers of the map
+are the samples. New samples go through all steps of a pipeline. Radii and the live map need affine
+steps, and the page contains a sentence if there are others.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class Samples:
     Attributes
     ----------
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        What the model takes; None for the training points alone.
+        Samples in the form that the model takes. None shows the training points alone.
     y : array-like of shape (n_samples,), default=None
-        Their labels, where they are known.
+        The labels of the samples, if they are known.
     names : sequence of str, default=None
-        What to call them: file names, keys.
+        Names of the samples, such as file names or keys.
     pictures, train_pictures : sequence of bytes or None, default=None
         JPEG files to show for the samples, and for those that the model was fitted to; None for those
         that have none. Without them, images are shown as far as features are their levels.
     train_names : sequence of str, default=None
-        Names of the samples that the model was fitted to, in their order.
+        Names of the training samples, in their order.
 
     See Also
     --------
@@ -81,14 +81,16 @@ class Samples:
 
 @dataclass(frozen=True)
 class Points:
-    """Embedded samples. ``codes`` are places in the list of classes; -1 where a label is not known."""
+    """Embedded samples. ``codes`` are places in the list of classes, and −1 for unknown labels."""
 
     embedding: Floats
     codes: Ints
     predicted: Ints
-    inputs: Any  # as the user has them: floats, dense or sparse, or objects; None where not known
+    # samples as the user has them (floats, dense or sparse, or objects), or None if not known
+    inputs: Any
     names: tuple[str, ...] | None = None
-    # Probability of the label that a training sample without one was given, -1 if unknown; else 0.
+    # Probability of the label that a training sample without one was given, −1 if unknown, and 0
+    # otherwise.
     certainty: Floats | None = None
     probabilities: Floats | None = None  # of the classes that the model knows
     is_left_out: Bools | None = None  # training samples at the positions of models without them
@@ -180,7 +182,7 @@ class Findings:
 
     @property
     def trace(self) -> dict[str, list[Any]] | None:
-        """The steps of the fit as columns; None where the method takes none."""
+        """Return the steps of the fit as columns, or None if the method has no steps."""
         trace = getattr(self.core, "trace_", None)
         return None if trace is None else trace.to_dict()
 
@@ -244,7 +246,8 @@ def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine 
 def centers_per_sample(core: Any) -> int:
     """Return how many centers each training sample has, with its augmented samples.
 
-    The result is 0 if the centers are other rows. Of an ensemble, it is the smallest number of a member.
+    The result is 0 if the centers are other rows. For an ensemble, it is the smallest number of a
+    member.
     """
     members, n_train = used_members(core), len(core.embedding_)
     maps = [member.map for member in members]

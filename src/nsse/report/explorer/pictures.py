@@ -1,4 +1,4 @@
-"""The samples behind the points, small enough for a page: pictures, or rows of numbers."""
+"""Make the samples behind the points small enough for a page, as images or as rows of numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings, Samples
 
 KINDS = ("images", "encoded", "table", "array")
-# Bytes of all pictures before they are deflated: beyond, pictures are averaged to a smaller size.
+# Bytes of all images before they are deflated. If there are more, images are averaged to a smaller size.
 PICTURE_BYTES = 24_000_000
 # Numbers of all rows; up to how many whole rows are kept, and columns of longer ones: a page is not a
 # place to look up more.
@@ -62,7 +62,7 @@ def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list
     """Return the entries ``pictures`` and ``rows`` of the page's data, of which one or both are None."""
     parts = [points.inputs for points in (findings.train, findings.test)]
     shown = [part for part in parts if part is not None and part.shape[0]]
-    # Training samples that are not in the model are points without a picture.
+    # Training samples that are not in the model are points without an image.
     first = len(findings.train) if parts[0] is None else 0
     if not shown:
         return {"pictures": None, "rows": None}
@@ -168,12 +168,13 @@ def thumbnail_size(size: tuple[int, int], n_levels: int) -> tuple[int, int]:
 def quantised(images: Floats, unit_norm: bool) -> NDArray[np.uint8]:
     """Return 256 levels from 0 (black) to 1 (white), or from the smallest to the largest value.
 
-    Images divided by their norm have lost their brightness: the brightest pixel of each becomes white.
+    Images divided by their norm have lost their brightness, so the brightest pixel of each becomes
+    white.
     """
     if unit_norm:
         low, high = 0.0, images.max(axis=tuple(range(1, images.ndim)), keepdims=True)
     else:
         low, high = min(0.0, float(images.min())), max(1.0, float(images.max()))
     span = np.maximum(high - low, np.finfo(float).tiny)
-    # Training samples come back from behind a metric: their rounding must not decide between levels.
+    # Training samples are computed back from behind a metric. Rounding must not decide between levels.
     return np.clip(np.rint(np.round(255.0 * (images - low) / span, 6)), 0, 255).astype(np.uint8)

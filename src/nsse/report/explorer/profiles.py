@@ -1,8 +1,8 @@
-"""Kernels as a page computes them: a formula by name, or a table of the profile over log t.
+"""Describe kernels for a page: a formula by name, or a table of the profile over log t.
 
-A page knows the formulas of the kernels of nsse. For any other kernel it gets the values of κ at t that
-are equally far apart in log t, and the polynomial through the six values around t stands for κ between
-them. The table is made finer until that is right to `TABLE_ERROR`.
+A page contains the formulas of the kernels of nsse. For any other kernel, it gets the values of κ at t
+that are equally far apart in log t, and uses the polynomial through the six values around t between
+them. The table is made finer until its error is at most `TABLE_ERROR`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nsse.report.explorer.blocks import block
 
 # Kernels of nsse that kernels.js computes by a formula. Any other kernel gets a table.
 FORMULAS = ("gaussian", "exponential", "matern32")
-# What a table may be wrong by; values in it, at least and at most.
+# The largest error of a table, and the least and the largest number of its values.
 TABLE_ERROR, FEWEST, MOST = 1e-12, 256, 65_536
 # Values that a polynomial goes through, and places between two values where it is compared.
 NODES, BETWEEN = 6, np.array([0.23, 0.5, 0.81])
@@ -28,7 +28,7 @@ ENDS = 1e-13
 
 
 def formula_of(kernel: Kernel) -> str:
-    """Return the name of the formula that a page has for a kernel; "" if it has none."""
+    """Return the name of the formula that a page has for a kernel, or "" if it has none."""
     return next((name for name in FORMULAS if type(kernel) is NAMES[name]), "")
 
 

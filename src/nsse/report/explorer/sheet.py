@@ -1,4 +1,4 @@
-"""The report as one figure that can be printed: the plots of `nsse.plot` on one page."""
+"""Draw the report as one figure that can be printed, with the plots of `nsse.plot` on one page."""
 
 from __future__ import annotations
 

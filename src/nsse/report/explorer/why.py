@@ -1,4 +1,4 @@
-"""Why a sample has its label: the training samples and the columns that count most, for its card."""
+"""Explain the label of a sample on its card, by the most important training samples and columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reasons(findings: Findings, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return an entry for every test sample.
 
     The list is empty if samples are sparse, if the model does not store its training samples, or if the
-    computation takes long. ``names`` are those of the features, or empty for pixels.
+    computation takes long. ``names`` are the names of the features, or empty for pixels.
     """
     Z = findings.behind
     if Z is None or is_sparse(Z) or not findings.per_sample:

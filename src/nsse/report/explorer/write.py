@@ -1,4 +1,4 @@
-"""`write_report`: the page, or its static twin, written whole or not at all."""
+"""Write the page or its static version with `write_report`, completely or not at all."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ SUFFIXES = (".html", ".png", ".svg")
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """What was written: points of training and of other samples, bytes, whether f is inside, and where.
-
-    A notebook shows the report itself.
+    """The path, the size and the number of points of a report. A notebook shows the report itself.
 
     Attributes
     ----------
@@ -92,28 +90,28 @@ def write_report(
     title: str = "",
     live: bool | str = "auto",
 ) -> WrittenReport:
-    """Write a report on a fitted model and samples: one HTML file that opens offline.
+    """Write a report on a fitted model and samples, as one HTML file that works offline.
 
     Parameters
     ----------
     path : str or Path
-        Where to. ``.html`` is the page to explore; ``.png`` and ``.svg`` its static twin, one figure.
+        The file to write. ``.html`` is the page to explore, and ``.png`` and ``.svg`` are one figure.
     model : estimator
-        Fitted: `SmoothEmbedding` or another method of this library, alone or at the end of a pipeline.
-        Training points come from it.
+        A fitted `SmoothEmbedding` or another method of this library, alone or at the end of a pipeline.
+        It contains the training points.
     samples : Samples
-        Samples to lay over them, best unseen by the model.
+        The samples to show, which the model should not have seen.
     preparation : Preparation or mapping, default=None
         What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``
         (with ``"color": True`` where every pixel has red, green and blue),
         ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
         are shown as pictures, rows with the columns that a data frame has.
     title : str, default=""
-        Heading; empty makes one.
+        The heading. If it is empty, one is made.
     live : bool or "auto", default="auto"
-        Whether the page carries the map itself, to embed what a visitor drops on it. "auto" puts it in
-        where it takes up to 12 MB and is a kernel or linear map behind affine steps; True whatever it
-        takes.
+        Whether the page contains the map itself, to embed what a reader drops on it. "auto" includes a
+        kernel map or a linear map behind affine steps if it takes up to 12 MB. True includes it at any
+        size.
 
     Returns
     -------
@@ -123,7 +121,7 @@ def write_report(
 
     See Also
     --------
-    nsse.plot.embedding : The map as a picture.
+    nsse.plot.embedding : The map as an image.
 
     Examples
     --------
