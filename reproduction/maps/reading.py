@@ -47,7 +47,7 @@ MEASURES = (
     Measure("alone", "how far a sample moves if it is placed alone", False, True),
     Measure("refit", "Procrustes distance of fits to bootstrap samples", False, True),
     Measure("fit seconds", "time of a fit", False, True),
-    Measure("place seconds", "time to place one sample", False, True),
+    Measure("place seconds", "time to place all test samples at once, per sample", False, True),
     Measure("bytes", "size of the pickled model", False, True),
 )
 
