@@ -1,10 +1,11 @@
-"""Compare the error, the log-loss and the certified radius of two versions of the search on many sets.
+r"""Compare the error, the log-loss and the certified radius of two versions of the search on many sets.
 
     export NSSE_DATA=<folder>
     PYTHONPATH=src:. python benchmarks/frontier.py measure --out new.jsonl --label new
     PYTHONPATH=<old>/src:<old> python benchmarks/frontier.py measure --out old.jsonl --label old
     python benchmarks/frontier.py compare old.jsonl new.jsonl
     python benchmarks/frontier.py curve price-0.jsonl price-0.001.jsonl
+    python benchmarks/frontier.py keep new.jsonl benchmarks/results/frontier-0.4.jsonl
 
 `measure` fits `SmoothEmbedding()` and `SmoothEmbeddingCV()` to the splits of the study in
 ``reproduction/study`` and writes one JSON line for each fit. Lines that are in the file already are not
@@ -17,7 +18,11 @@ ratio of errors is the ratio of the mean errors over the splits, with half a mis
 the study. The pooled ratio is the geometric mean over the experiments. Standard errors are those of the
 mean over the sets, each of which counts as the mean over its sizes.
 
-`curve` prints the same figures for several files, all relative to the first one.
+`curve` prints the same figures for several files, all relative to the first one. `keep` writes the lines
+of the search with the figures that a comparison needs. Those of 0.3 and 0.4 are stored:
+
+    python benchmarks/frontier.py compare benchmarks/results/frontier-0.3.jsonl \
+        benchmarks/results/frontier-0.4.jsonl
 """
 
 from __future__ import annotations
@@ -54,6 +59,23 @@ MOST_RADII, ECE_BINS, ALPHA = 200, 15, 0.1
 MODELS = ("untuned", "search")
 KEY = ("set", "size", "seed", "model")
 HALVES = ("report", "choose")
+# What a comparison needs of a line.
+KEPT = (
+    *KEY,
+    "kind",
+    "half",
+    "test",
+    "split",
+    "error",
+    "log_loss",
+    "ece",
+    "radius",
+    "coverage",
+    "members",
+)
+DIGITS = 6
+# Below the weight of one sample, and above what rounding changes.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -227,13 +249,13 @@ class Experiment:
     def is_worse(self) -> bool:
         """Whether B has a higher error by more than a standard error over the splits."""
         mean, error = self.difference("error")
-        return bool(mean > error + 1e-9)
+        return bool(mean > error + ROUNDING)
 
     @property
     def is_better(self) -> bool:
         """Whether B has a lower error by more than a standard error over the splits."""
         mean, error = self.difference("error")
-        return bool(-mean > error + 1e-9)
+        return bool(-mean > error + ROUNDING)
 
 
 def paired(a: Path, b: Path, models: tuple[str, str], half: str) -> list[Experiment]:
@@ -366,6 +388,18 @@ def curve(options: argparse.Namespace) -> None:
     print(text_table(HEADER, lines))
 
 
+def keep(options: argparse.Namespace) -> None:
+    """Write the lines of the search on a half, with rounded figures, in the order of their keys."""
+    rows = [row for row in rows_of(options.rows) if row["model"] == "search"]
+    rows = [row for row in rows if row["half"] == options.half]
+    rows.sort(key=lambda row: [row[key] for key in KEY])
+    with options.out.open("w", encoding="utf-8") as out:
+        for row in rows:
+            kept = {key: row[key] for key in KEPT}
+            rounded = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in kept.items()}
+            out.write(json.dumps(rounded) + "\n")
+
+
 def parameter(text: str) -> tuple[str, Any]:
     """Read a parameter of the search, NAME=JSON."""
     name, _, value = text.partition("=")
@@ -397,6 +431,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.set_defaults(run=curve)
     command.add_argument("files", type=Path, nargs="+")
     command.add_argument("--model-a", choices=MODELS, default="search")
+    command.add_argument("--half", choices=HALVES, default="report")
+    command = commands.add_parser("keep", help="write what a comparison needs")
+    command.set_defaults(run=keep)
+    command.add_argument("rows", type=Path)
+    command.add_argument("out", type=Path)
     command.add_argument("--half", choices=HALVES, default="report")
     options = parser.parse_args(argv)
     options.run(options)

@@ -166,6 +166,18 @@ def test_versions_of_the_search_are_compared_on_the_same_splits(script, tmp_path
     header, all_sets = capsys.readouterr().out.splitlines()[1:3]
     assert "error ratio" in header
     assert all_sets.split()[:5] == ["all", "1", "1", "2", "1.000"]
+    kept = tmp_path / "kept.jsonl"
+    frontier.main(["keep", str(out), str(kept)])
+    frontier.main(["compare", str(out), str(kept)])
+    assert capsys.readouterr().out.splitlines()[2].split()[:5] == all_sets.split()[:5]
+
+
+def test_the_stored_search_has_a_lower_error_than_that_of_version_0_3(script, capsys):
+    stored = [str(BENCHMARKS / "results" / f"frontier-{version}.jsonl") for version in ("0.3", "0.4")]
+    script("frontier").main(["compare", *stored])
+    name, sets, experiments, splits, ratio = capsys.readouterr().out.splitlines()[2].split()[:5]
+    assert (name, sets, experiments, splits) == ("all", "39", "141", "10")
+    assert float(ratio) < 0.97
 
 
 def test_rows_of_two_versions_are_paired_by_split(script, tmp_path, capsys):
