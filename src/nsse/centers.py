@@ -148,7 +148,7 @@ class KMeansCenters(_NumberOfCenters):
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
         """Return the centers. Raises an error for sparse rows."""
         if rows.source.is_sparse:
-            cure = "The means of sparse rows are not sparse: take CentersPerClass, or an integer."
+            cure = "The means of sparse rows are not sparse. Use CentersPerClass, or an integer."
             raise rule_error(
                 "centers", "be another selector than KMeansCenters for sparse samples", self, cure
             )

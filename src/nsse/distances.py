@@ -91,7 +91,7 @@ def median_distance(D2: Floats) -> float:
             "X",
             "contain at least two distinct samples",
             Described("samples that are all equal"),
-            "Check the features: no distance, hence no kernel, can be built from these.",
+            "Check the features, because distances and kernels cannot be computed from these.",
         )
     unit = math.sqrt(_median(distinct))
     if lost > unit**2:

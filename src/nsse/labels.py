@@ -64,7 +64,7 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     missing = missing_labels(y, marker) if may_miss else np.zeros(len(y), dtype=bool)
     if marker is None and missing.any():
         cure = (
-            "Leave these samples out, or let them help: unlabeled=GraphPenalty() or LabelPropagation()."
+            "Leave these samples out, or use them with unlabeled=GraphPenalty() or LabelPropagation()."
         )
         raise rule_error(
             "y", "have a label for every sample", Described(f"{missing.sum()} missing labels"), cure

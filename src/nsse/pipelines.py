@@ -213,7 +213,9 @@ def in_one_step(model: Any, *, updatable: bool = False) -> Any:
     if updatable:
         if not hasattr(last, "updatable"):
             rule = "learn from samples that come later to be saved with updatable=True"
-            raise rule_error("model", rule, type(last).__name__, "SmoothEmbedding does; leave it False.")
+            raise rule_error(
+                "model", rule, type(last).__name__, "SmoothEmbedding does it. Leave it False."
+            )
         last = last.updatable()
     steps = [] if front.encoder is None else [("tableencoder", front.encoder)]
     if front.form is not None:

@@ -93,7 +93,7 @@ class Rows:
             got = Described(
                 f"{len(classes)} class ({listed([repr(label) for label in classes.tolist()])})"
             )
-            cure = "An embedding separates classes: give samples of another one."
+            cure = "An embedding separates classes. Add samples of another class."
             raise rule_error("y", "have at least two classes", got, cure)
         place, keys = equal_rows(source, counts > 0)
         first, given = joined(place, codes)

@@ -177,7 +177,7 @@ class _SameSplits:
             splitter = check_cv(self._cv, y, classifier=self._for_classes)
             self._drawn = list(splitter.split(X, y, **params))
             if not self._drawn:
-                cure = "A generator is used up after one reading: pass a list of its splits."
+                cure = "A generator is used up after one reading. Pass a list of its splits."
                 raise rule_error("cv", "give splits whenever it is read", self._cv, cure)
         return iter(self._drawn)
 

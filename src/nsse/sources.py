@@ -168,7 +168,7 @@ class DaskSource(Source):
     def checked(cls, X: SamplesLike) -> DaskSource:
         """Check what can be checked without computing anything."""
         if not hasattr(X, "chunks") or X.ndim != 2:
-            cure = "Of a data frame take `X.to_dask_array(lengths=True)`."
+            cure = "For a data frame, pass `X.to_dask_array(lengths=True)`."
             raise rule_error("X", "be a Dask *array* with two dimensions", type(X).__name__, cure)
         if np.isnan(X.shape).any():
             cure = "Call `X.compute_chunk_sizes()` first."
@@ -334,7 +334,7 @@ def checked_rows(X: SamplesLike, index: int, n_features: int | None, n_rows: int
         cure = "All blocks must have the features of the first one."
         raise rule_error("X", f"have {n_features} features in block {index}", X.shape[1], cure)
     if n_rows is not None and X.shape[0] != n_rows:
-        cure = "Call `X.compute_chunk_sizes()`: the chunks are not as large as they say."
+        cure = "Call `X.compute_chunk_sizes()`, because the chunks have other sizes than declared."
         raise rule_error("X", f"have {n_rows} rows in block {index}", X.shape[0], cure)
     return X
 
@@ -353,7 +353,7 @@ def _restartable(blocks: Any) -> Callable[[], Iterator[Any]]:
         return lambda: iter(blocks)
     if not callable(blocks):
         rule = "be an iterable that can be read several times, or a function that returns one"
-        cure = "A generator is used up after one pass: pass the function that makes it."
+        cure = "A generator is used up after one pass. Pass the function that makes it."
         raise TypeError(rule_message("blocks", rule, type(blocks).__name__, cure))
     return lambda: iter(blocks())
 

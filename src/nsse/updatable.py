@@ -221,7 +221,7 @@ def chunk(
     labels = encoded(y)[0]
     own = model.scores_.classes
     if (labels.dtype.kind in "US") != (own.dtype.kind in "US"):
-        cure = f"The model knows {listed([repr(label) for label in own.tolist()], 5)}."
+        cure = f"The classes of the model are {listed([repr(label) for label in own.tolist()], 5)}."
         raise rule_error("y", "hold labels of the kind that the model has", labels.tolist()[:5], cure)
     if known is not None:
         unknown = sorted(set(labels.tolist()) - set(np.asarray(known).tolist()), key=str)

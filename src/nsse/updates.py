@@ -212,7 +212,7 @@ class Updates:
             raise not_learned(got)
         stays = left > least
         if stays.sum() < 2:
-            cure = "An embedding separates classes: forget fewer samples."
+            cure = "An embedding separates classes. Forget fewer samples."
             got = Described(f"samples without which {int(stays.sum())} would be left")
             raise rule_error("X", "leave at least two classes", got, cure)
         found = self._without_some(near, np.searchsorted(classes, near.classes), f)
@@ -318,7 +318,7 @@ class Updates:
                 shares[row] -= taken / kept.counts[row]
                 count -= taken
             if self.every == 1 and count > NOTHING * near.counts[column]:
-                raise not_learned("a sample that is none of them, or that has another label")
+                raise not_learned("a sample that was not learned, or that has another label")
         shares[shares < NOTHING] = 0.0
         left = replace(kept, weights=kept.weights * shares, counts=kept.counts * shares)
         return replace(self, kept=left.where(shares > 0.0))

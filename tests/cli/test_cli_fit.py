@@ -117,7 +117,7 @@ def test_empty_labels_are_refused_unless_they_are_named(options, unlabeled, tabl
     assert np.mean(model.transduction_ == names) > 0.9
     lines = run(*arguments, "--unlabeled-label", "").stdout
     assert "150 samples in 3 classes, 135 of them without a label" in lines
-    assert "135 of 150 samples had no label: they got one, with a median probability" in lines
+    assert "135 of 150 samples had no label. The predicted labels have a median probability" in lines
 
 
 def test_more_samples_from_a_place_of_their_own(tables):

@@ -90,7 +90,7 @@ class Powers(Metric):
 @parametrize_with_checks(
     [SmoothEmbeddingCV(grid=SMALL), SmoothEmbeddingCV(grid=SMALL, cv=2, scoring="accuracy")]
 )
-@pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
+@pytest.mark.filterwarnings("ignore:Distances are Euclidean:UserWarning")
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
 @pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
@@ -469,7 +469,7 @@ def test_three_samples():
     assert list(search.predict([[0.0, 1.0], [3.0, 2.0]])) == [0, 1]
 
 
-@pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
+@pytest.mark.filterwarnings("ignore:Distances are Euclidean:UserWarning")
 @pytest.mark.filterwarnings("ignore:No candidates were compared:UserWarning")
 def test_one_sample_of_every_class_leaves_the_untuned_model():
     X, y = np.arange(12.0).reshape(4, 3) ** 2, np.arange(4)

@@ -49,7 +49,7 @@ def model(split):
         WithinMetric(0.1, n_neighbors=None, relevance=0.0),
     ]
 )
-@pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
+@pytest.mark.filterwarnings("ignore:Distances are Euclidean:UserWarning")
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
 @pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
 @pytest.mark.filterwarnings("ignore:There are only .* different training samples:UserWarning")

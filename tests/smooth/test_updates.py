@@ -185,7 +185,7 @@ def test_what_cannot_be_forgotten_is_said_and_leaves_the_model_as_it_was():
         SmoothEmbedding().forget(X[:2], [3, 7])
     irises, kinds = load_iris(return_X_y=True)
     exact = SmoothEmbedding().fit(irises, kinds)
-    with pytest.raises(ValueError, match="a sample that is none of them"):
+    with pytest.raises(ValueError, match="a sample that was not learned"):
         exact.forget(irises[:2] + 1, kinds[:2])
 
 

@@ -111,7 +111,5 @@ def require_home(model: Any, X: SamplesLike, method: str) -> None:
     if home.xp.__name__ != theirs.xp.__name__ or home.device != theirs.device:
         name = f"{type(model).__name__}.{method}()"
         rule = f"be where the samples of fit were: {name} must use the same namespace and device"
-        cure = (
-            "Move the samples there, or take `nsse.devices.to_device(model, None)`, which knows NumPy."
-        )
+        cure = "Move the samples there, or use `nsse.devices.to_device(model, None)` for NumPy."
         raise rule_error("X", rule, theirs.xp.__name__, cure)

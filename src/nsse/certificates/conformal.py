@@ -319,7 +319,7 @@ class ConformalClassifier(BaseEstimator):
             cure = "0.1 gives sets of which nine in ten hold the true label."
             raise rule_error("alpha", "be above 0 and below 1", self.alpha, cure)
         if (X is None) != (y is None) or (X is None and self.cv is not None):
-            got, cure = "only one of them", "Pass both, or neither; with `cv` the training samples."
+            got, cure = "only one of them", "Pass both or neither. With `cv`, pass the training samples."
             raise rule_error("X", "come together with `y`", got if self.cv is None else X, cure)
 
 
@@ -333,7 +333,7 @@ def scored(model: Any, X: SamplesLike, y: LabelsLike) -> tuple[Floats, Ints, Flo
         )
     unknown = np.setdiff1d(labels, classes)
     if unknown.size:
-        cure = "No set can hold it: leave out such samples, or fit the model with that class."
+        cure = "No set can contain it. Leave out such samples, or fit the model with that class."
         raise rule_error("y", "hold labels of the model", unknown[:1].tolist()[0], cure)
     return scores, np.searchsorted(classes, labels).astype(np.intp), np.ones(len(labels))
 

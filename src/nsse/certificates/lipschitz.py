@@ -118,7 +118,7 @@ def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) 
     check_count("max_iter", max_iter, least=0, cure="0 does not climb.")
     f = getattr(model, "map_", model)
     if not isinstance(f, KernelMap):
-        cure = "Of a pipeline pass model[-1]; the constant of a linear map is the norm of its matrix."
+        cure = "For a pipeline, pass model[-1]. The constant of a linear map is the norm of its matrix."
         raise TypeError(rule_message("model", "have a kernel map", type(f).__name__, cure))
     require_slope(f)
     every = -(-f.centers.shape[0] // LOOKED_AT)

@@ -223,7 +223,7 @@ class SelectivePredictor(BaseEstimator):
             if check_number("coverage", self.coverage, positive=True, cure=cure) > 1:
                 raise rule_error("coverage", "be above 0 and at most 1", self.coverage, cure)
             if X is None:
-                cure = "Pass samples unseen by the model to `fit`; labels are not needed."
+                cure = "Pass samples that the model has not seen to `fit`. Labels are not needed."
                 raise rule_error("X", "be given where `coverage` is", None, cure)
         if self.rejected is not None and self.rejected in self.model.classes_.tolist():
             cure = "Choose a value that is no label."

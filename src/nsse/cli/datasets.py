@@ -23,7 +23,9 @@ def datasets(
     ] = None,
     train: Annotated[
         int,
-        typer.Option(min=2, help="Training images per class, drawn at random; the rest is for test."),
+        typer.Option(
+            min=2, help="Training images per class, drawn at random. The others are test images."
+        ),
     ] = 12,
     seed: Annotated[int, typer.Option(help="Draws them.")] = 0,
     download: Annotated[

@@ -55,7 +55,7 @@ def _check_known(classes: Any, y: LabelsLike, data: Path) -> None:
     if unknown:
         got = Described(f"{data} with {', '.join(map(str, unknown[:MOST]))}")
         known = f"{', '.join(map(str, classes.tolist()[:MOST]))}{', …' * (len(classes) > MOST)}"
-        rule = "hold classes only that the model knows"
+        rule = "contain only classes of the model"
         raise rule_error("DATA", rule, got, f"It knows {known}.")
 
 

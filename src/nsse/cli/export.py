@@ -23,7 +23,7 @@ def export(
     onnx: Annotated[Path, typer.Option(help="The graph to write, .onnx.")],
     dtype: Annotated[
         Literal["float32", "float64"],
-        typer.Option(help="Type of the input and of the outputs; the arithmetic is in float64."),
+        typer.Option(help="Type of the input and of the outputs. The arithmetic is in float64."),
     ] = "float32",
     encoder: KnownEncoder = None,
     as_json: Json = False,

@@ -34,7 +34,7 @@ def check_out(
     """Check before any work that a file can be written, and that it is not one of the inputs."""
     if endings and path.suffix.lower() not in endings:
         rule = f"end in {' or '.join(endings)}"
-        raise rule_error(option, rule, str(path), "The ending says in which form to write.")
+        raise rule_error(option, rule, str(path), "The ending determines the format.")
     if path.exists() and any(other.exists() and path.samefile(other) for other in read):
         raise rule_error(option, "name another file than those read", str(path), "Choose another name.")
     try:

@@ -154,7 +154,7 @@ def _metric(metric: str | None, shrinkage: float | None) -> Any:
     if shrinkage is None:
         return metric
     if not shrinkage > 0:
-        cure = "1 is a good start; inf gives the Euclidean metric."
+        cure = "1 is a good start, and inf gives the Euclidean metric."
         raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
     if metric == "euclidean":
         raise rule_error("--shrinkage", "come with --metric within", metric, "Leave one of them out.")
@@ -300,7 +300,7 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
     if inputs.unlabeled is not None:
         screen.result["unlabeled"] = about = _about_unlabeled(model, inputs)
         screen.say(
-            f"{about['n']} of {len(inputs.X)} samples had no label: they got one, with a "
+            f"{about['n']} of {len(inputs.X)} samples had no label. The predicted labels have a "
             f"median probability of {about['median_probability']:.2f}."
         )
     k = augmented["per_sample"]
@@ -345,8 +345,8 @@ def _about_choice(best: Any, choice: Choice) -> str:
 
     by = f"{100 * choice.gain:+.1f} ± {100 * choice.gain_error:.1f} points of accuracy"
     if best is None:
-        return f"Chose no augmentation: the best of them gains {by} on images left out."
-    return f"Chose augmentation by {', '.join(names_of(best))}: it gains {by} on images left out."
+        return f"Chose no augmentation, because the best one gains {by} on held-out images."
+    return f"Chose augmentation by {', '.join(names_of(best))}: it gains {by} on held-out images."
 
 
 def _about_search(best: Any, in_medians: float, weights: list[float]) -> str:

@@ -17,7 +17,9 @@ def report(
     model: Model,
     data: NewData,
     new: NewOptions,
-    out: Annotated[Path, typer.Option(help="The page to write, .html; .png or .svg is a figure.")],
+    out: Annotated[
+        Path, typer.Option(help="The file to write. .html is the page, and .png or .svg is a figure.")
+    ],
     label: KnownLabel = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "",
     as_json: Json = False,
@@ -37,7 +39,7 @@ def report(
             done = write_report(out, opened.model, samples, preparation=opened.preparation, title=title)
         counts = {"n_train": done.n_train, "n_shown": done.n_shown, "live": done.live}
         screen.result = {"out": str(out), "bytes": bytes_of(out), **counts}
-        live = "; it carries the map, and takes new samples" if done.live else ""
+        live = ". It contains the map, and accepts new samples" if done.live else ""
         screen.say(
             f"Wrote {out}, {size_of(out)}: {done.n_train} training and {done.n_shown} new samples{live}."
         )

@@ -240,7 +240,7 @@ class Encoder(TransformerMixin, BaseEstimator):
             got = Described(f"{beside} ({type(error).__name__}: {error})")
             cure = 'For example {"mean": 127, "std": 128}.'
             raise rule_error(
-                "encoder", "have a JSON file that says how it is used", got, cure
+                "encoder", "have a JSON file that describes how it is used", got, cure
             ) from error
         strange = sorted(set(settings) - {"model", *DEFAULTS})
         if strange:
@@ -262,7 +262,7 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     def _views(self, X: SamplesLike) -> NDArray[Any]:
         if isinstance(X, str | os.PathLike):
-            raise rule_error("X", "be a sequence of pictures", str(X), "Pass a list: [X].")
+            raise rule_error("X", "be a sequence of images", str(X), "Pass a list: [X].")
         if len(X) and isinstance(X[0], str | os.PathLike):
             return read_images([Path(path) for path in X], self.reading(), _broken).images
         reading = self.reading()

@@ -380,14 +380,14 @@ def _source(path: str | os.PathLike[str]) -> tuple[Path, type[Preparation]]:
 
 def _check_no_label(label: str | None) -> None:
     if label is not None:
-        cure = "Leave it out: images have their labels from their sub-folders."
+        cure = "Leave it out, because the sub-folders of images are their labels."
         raise rule_error("label", "be left out for images", label, cure)
 
 
 def _check_no_encoder(encoder: Any, kind: type[Preparation]) -> None:
     if encoder is not None:
         rule = f"be left out for {kind.noun}" if kind is not ImagePreparation else "be left out here"
-        cure = "Only models that were fitted behind one take pictures through it."
+        cure = "Only models that were fitted with an encoder can use one."
         raise rule_error("encoder", rule, str(encoder), cure)
 
 
@@ -496,7 +496,7 @@ def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -
     """Return inputs with these labels, and the mark in rows that have ``name`` instead of a label."""
     if hidden.all() or not hidden.any():
         got = Described(f"{name!r}, which {'every row' if hidden.all() else 'no row'} has")
-        cure = 'Write it as the labels are written; "" is an empty entry.'
+        cure = 'Write it like the labels. "" is an empty entry.'
         raise rule_error("unlabeled", "be the entry of some rows in the place of a label", got, cure)
 
     marker = marker_for(labels)

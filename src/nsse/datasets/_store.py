@@ -87,7 +87,7 @@ def keep(arrays: Mapping[bytes, NDArray[Any]]) -> None:
             rows = [(key, _packed(array)) for key, array in arrays.items()]
             store.executemany("INSERT OR REPLACE INTO computed VALUES (?, ?)", rows)
     except (OSError, sqlite3.Error) as error:
-        cure = f"It will be computed again next time: set {ENVIRONMENT_VARIABLE} to another folder."
+        cure = f"It will be computed again next time. Set {ENVIRONMENT_VARIABLE} to another folder."
         _warn("name a folder that can be written", error, cure)
 
 

@@ -185,7 +185,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not self.columns_:
             n_rows = len(next(iter(columns.values()), ()))
             got = f"{listed(list(columns)) or 'no column'}, with n_samples = {n_rows}"
-            cure = "Add a column that tells rows apart."
+            cure = "Add a column that distinguishes rows."
             raise rule_error("X", "have a column whose entries differ", Described(got), cure)
         used = {name: kinds[name] for name in self.columns_}
         self.categories_ = {name: kind for name, kind in used.items() if isinstance(kind, list)}

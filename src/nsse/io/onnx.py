@@ -124,7 +124,7 @@ def _write_decision(graph: _Graph, F: str, model: Any) -> None:
     """Write labels, scores and probabilities of samples whose coordinates are ``F``."""
     classes, M = _tensor(np.asarray(model.classes_)), len(model.classes_)
     if classes.dtype == object and not all(isinstance(label, str) for label in classes):
-        cure = "Export the embedding alone: predict=False."
+        cure = "Export the embedding alone with predict=False."
         raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
     values = graph.scores(F, model.scores_)
     y = graph("Gather", graph.constant(classes), graph("ArgMax", values, axis=1, keepdims=0))

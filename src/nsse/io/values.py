@@ -279,7 +279,7 @@ def _from_texts(texts: Any) -> Any:
 
 def _items(values: list[Any], shape: list[int]) -> Any:
     if len(values) != math.prod(shape):
-        raise ValueError("objects of another number than their shape says")
+        raise ValueError("another number of objects than their shape declares")
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found.reshape(shape)
@@ -293,5 +293,5 @@ def _sparse(parts: list[Any], shape: list[int]) -> Any:
 
 def _refused(got: str, where: str) -> ValueError:
     rule = f"have numbers, text, arrays or objects of nsse in `{where}` to be saved"
-    cure = "If a fitted model does not need it, set it to None; or keep the model with skops or pickle."
+    cure = "If the fitted model does not need it, set it to None. Otherwise use skops or pickle."
     return rule_error("model", rule, got, cure)

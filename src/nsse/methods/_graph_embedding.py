@@ -327,7 +327,7 @@ def ridge_of(A: Floats, Z: Floats, reg: float | None) -> float:
         return 0.0
     if reg is None:
         return RIDGE * mean
-    rule = "be positive where the within-class scatter is singular, as it is here"
+    rule = "be positive if the within-class scatter is singular, as it is here"
     raise rule_error("reg", rule, reg, "Raise it, leave it None, or lower `pca`.")
 
 
@@ -357,7 +357,7 @@ def n_axes(s: Floats, keep: Any, within_rank: int) -> int:
     if _is_share(keep):
         return holding(float(keep))
     if keep > rank:
-        cure = "Lower it; None takes all axes along which the samples vary."
+        cure = "Lower it. None uses all axes along which the samples vary."
         raise rule_error("pca", f"not exceed the rank of the centered samples, {rank}", keep, cure)
     return int(keep)
 
@@ -372,6 +372,6 @@ def check_size(metric: Affine) -> None:
 
 def no_intrinsic_scatter() -> ValueError:
     """Return the error for graphs that join no two different samples, because any direction would do."""
-    cure = "Some class must have two different samples that are neighbors: add samples, or neighbors."
+    cure = "Some class must have two different samples that are neighbors. Add samples, or neighbors."
     got = "classes without any within-class scatter"
     return rule_error("X", "vary within at least one class", got, cure)

@@ -169,7 +169,7 @@ def encoded(y: NDArray[Any], unlabeled: Any = None) -> tuple[NDArray[Any], Ints]
     classes, found = np.unique(y[labeled], return_inverse=True)
     if len(classes) < 2:
         got = Described(f"{len(classes)} class, {classes.tolist()}")
-        cure = "Add labeled samples of another class: there is nothing to separate."
+        cure = "Add labeled samples of another class, because there is nothing to separate."
         raise rule_error("y", "contain samples of at least 2 classes", got, cure)
     codes = np.full(len(y), -1, dtype=np.intp)
     codes[labeled] = found

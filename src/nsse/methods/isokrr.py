@@ -163,7 +163,7 @@ class IsoKRR(Method):
         Y, positive, self.negative_share_ = classical_scaling(G)
         if d > len(positive) and self.n_components is not None:
             rule = f"not exceed the number of positive eigenvalues, {len(positive)}"
-            cure = "Lower it: along the other directions lengths would not be real."
+            cure = "Lower it, because lengths along the other directions would not be real."
             raise rule_error("n_components", rule, d, cure)
         self.isomap_embedding_ = Y[:, :d] * row_signs(Y[:, :d], codes)
         self.eigenvalues_ = positive[:d]

@@ -179,7 +179,9 @@ def lap_rls(
         C = np.linalg.solve(A, np.eye(N)[:, labeled])  # α = C y
     except np.linalg.LinAlgError:
         rule = "be large enough for the linear system to be solved in floating point"
-        raise rule_error("gamma_A", rule, gamma_A, "Raise it; 1e-10 suffices for most data.") from None
+        raise rule_error(
+            "gamma_A", rule, gamma_A, "Raise it. 1e-10 is sufficient for most data."
+        ) from None
     coef, K_own = C @ targets, K[labeled]
     own = np.einsum("ij,ji->i", K_own, C)[:, np.newaxis]  # h
     left_out = (K_own @ coef - own * targets) / np.maximum(1.0 - own, LEAST_SHARE)

@@ -249,7 +249,7 @@ def nystrom_coefficients(Y: Floats, values: Floats, K: Floats) -> Floats:
     available = existing(values, len(Y))
     if available < len(values):
         rule = f"not exceed the number of coordinates that the kernel has, {available}"
-        cure = "Lower it, or lower `sigma`: a wide kernel has few."
+        cure = "Lower it, or lower `sigma`, because a wide kernel has few."
         raise rule_error("n_components", rule, len(values), cure)
     return np.asarray(Y / (values * np.sqrt(degrees(K) / len(K))[:, np.newaxis]))
 

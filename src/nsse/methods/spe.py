@@ -235,7 +235,7 @@ class SPE(Method):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if check_number("alpha", self.alpha, positive=True, cure="Take 1e-3 for exact codes.") >= 1:
-            cure = "From 1 on every code vanishes; take 0.5."
+            cure = "From 1 on every code vanishes. Use 0.5."
             raise rule_error("alpha", "be smaller than 1", self.alpha, cure)
 
 

@@ -59,8 +59,8 @@ RELEVANCES, SHRINKAGES = (0.0, 1.0, 2.0), (math.inf, 10.0, 3.0, 0.3, 0.1)
 # sets of new samples cover 90 % at two features per row and 86 % at five if it stays in the weights.
 WIDE_WEIGHTS = 2
 NO_SCATTER = (
-    "The metric is the Euclidean one: no two different samples of a class were given, so nothing is "
-    "known of how a class varies. Give more samples per class, or pass metric=None."
+    "Distances are Euclidean, because no class has two different samples from which the metric could be "
+    "learned. Give more samples per class, or pass metric=None."
 )
 
 
@@ -290,7 +290,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         """Raise an error if a parameter is not valid."""
         shrinkage, is_number = self.shrinkage, isinstance(self.shrinkage, Real)
         if not is_number or isinstance(shrinkage, bool) or not float(shrinkage) > 0:
-            cure = "3.0 is a good start; inf is the Euclidean metric."
+            cure = "3.0 is a good start, and inf gives the Euclidean metric."
             raise rule_error("shrinkage", "be a positive number or inf", shrinkage, cure)
         check_number("relevance", self.relevance, cure="0 weighs all features alike.")
         if not isinstance(self.spreads, bool | np.bool_):

@@ -382,7 +382,7 @@ def _check_resolved(Z: Any, widest: float) -> None:
     squares = pdist(some.toarray() if is_sparse(some) else some, "sqeuclidean")
     typical = float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else math.inf
     if typical <= SAME_PLACE * widest:
-        rule = "have no samples so far from the others that these cannot be told apart"
+        rule = "have no samples so far from the others that these cannot be distinguished"
         got = Described(f"distances up to {math.sqrt(widest / typical):.1e} times the typical one")
         cure = "Remove the far samples, or transform the features, for example by logarithms."
         raise rule_error("X", rule, got, cure)
