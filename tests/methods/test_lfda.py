@@ -156,7 +156,7 @@ def test_classes_far_apart_keep_their_digits(make_blobs):
 
 def test_singular_scatter_without_ridge_is_an_error(make_blobs):
     X, codes = make_blobs((8, 7, 6), n_features=60)
-    with pytest.raises(ValueError, match=r"`reg` must be positive where .* singular.* Got 0"):
+    with pytest.raises(ValueError, match=r"`reg` must be positive if .* singular.* Got 0"):
         LFDA(pca=None, reg=0).fit(X, codes)
 
 
