@@ -18,6 +18,8 @@ from nsse.plot import class_map
 from nsse.report import Samples, write_report
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
+pytest.importorskip("matplotlib", reason="Figures: pip install 'nsse[plot]'")
+
 
 def parts(X, y, train_size=0.5):
     return train_test_split(X, y, train_size=train_size, stratify=y, random_state=0)

@@ -241,6 +241,7 @@ class OfNumpy(Matern52):
 def test_a_graph_refuses_functions_that_it_does_not_have(split, kernel, told):
     X, _, y, _ = split
     model = SmoothEmbedding(kernel=kernel).fit(X, y)
+    pytest.importorskip("onnx", reason="ONNX: pip install 'nsse[onnx]'")
     refused = rf"`kernel` must have a profile of exp, .* Got {told} in {type(kernel).__name__}.profile"
     with pytest.raises(ValueError, match=rf"{refused}\. Use these functions of `xp`"):
         nsse.to_onnx(model)

@@ -1,7 +1,6 @@
 """Metrics that a user writes, and those of other libraries, from the fit to the file."""
 
 import numpy as np
-import onnxruntime
 import pytest
 import sklearn
 from scipy import sparse
@@ -138,6 +137,7 @@ def test_a_file_and_a_graph_give_the_same(model, tmp_path):
     np.testing.assert_allclose(
         again.decision_function(TEST[0]), model.decision_function(TEST[0]), atol=1e-8
     )
+    onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
     graph = nsse.to_onnx(model).SerializeToString()
     session = onnxruntime.InferenceSession(graph)
     names = [output.name for output in session.get_outputs()]
@@ -258,7 +258,7 @@ def test_components_of_wide_metrics_are_operators_or_sparse(make_blobs):
     moved = metric.transform(data.X) - metric.transform(data.X[:1])
     np.testing.assert_allclose((metric.components_ @ (data.X - data.X[0]).T).T, moved, atol=1e-10)
     np.testing.assert_allclose(metric.dense_components() @ (data.X[1] - data.X[0]), moved[1], atol=1e-10)
-    text = sparse.random_array((30, 50_000), density=0.001, rng=np.random.default_rng(0), format="csr")
+    text = sparse.random(30, 50_000, density=0.001, random_state=0, format="csr")
     model = SmoothEmbedding(metric="euclidean").fit(text, np.arange(30) % 2)
     assert model.metric_.components_.nnz == 50_000
     operator = FixedOperator().fit(data.X, data.codes)

@@ -182,7 +182,7 @@ def test_joined_factors_are_one_dense_matrix(name):
 
 def test_preimages_of_sparse_columns_are_these_columns():
     """The columns are samples, and the tail makes them orthonormal: each sample is found again."""
-    samples = sparse.random_array((20, 500), density=0.05, rng=RNG, format="csr")
+    samples = sparse.csr_array(RNG.normal(size=(20, 500)) * (RNG.random((20, 500)) < 0.05))
     R = np.linalg.cholesky((samples @ samples.T).toarray()).T
     affine = Affine(
         np.zeros(500),

@@ -153,7 +153,8 @@ def test_reach_inverts_change_and_is_never_larger(kernel):
     assert np.all(np.diff(kernel.reach(np.linspace(0.0, 1.41, 200))) > 0)
     assert np.isinf(kernel.reach(np.array([np.sqrt(2.0), 3.0]))).all()
     if np.isfinite(kernel.curvature):
-        assert np.all(kernel.reach(change) <= r * (1 + 1e-12))
+        # Near zero, 1 − κ has few digits, and both functions allow for `accuracy`.
+        assert np.all(kernel.reach(change) <= r * (1 + 1e-9))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)

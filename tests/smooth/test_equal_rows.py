@@ -2,7 +2,6 @@
 
 import itertools
 
-import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from nsse import SmoothEmbedding
 from nsse.augment import Signals
+
+da = pytest.importorskip("dask.array", reason="Dask: pip install 'nsse[dask]'")
 
 RNG = np.random.default_rng(0)
 

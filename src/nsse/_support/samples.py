@@ -65,7 +65,7 @@ def columns_of(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
         given: Any = X
         parts: Any = sparse.coo_array(given)
         is_bad = ~np.isfinite(parts.data)
-        columns = parts.coords[1]
+        columns = parts.col
         for column in np.unique(columns[is_bad]).tolist():
             yield str(column), parts.data[is_bad & (columns == column)]
         return
