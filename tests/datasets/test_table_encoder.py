@@ -161,8 +161,14 @@ def test_columns_of_arrays_are_dropped_by_their_place():
     np.testing.assert_array_equal(encoder.transform(X), X[:, [0, 2]])
 
 
+@both
+def test_row_ids_may_have_gaps(frame):
+    words = refusal(frame({"customer_id": [None, 3, 1, 2], "a": [1.0, 2.0, 4.0, 5.0]}))
+    assert "column customer_id, which looks like a row id" in words
+
+
 def test_numbers_that_are_written_as_text_are_row_ids_too():
-    words = refusal(pandas.DataFrame({"row": ["1", "?", "3"], "nr": ["2", "1", "3"], "a": [1, 2, 4]}))
+    words = refusal(pandas.DataFrame({"b": ["1", "?", "3"], "nr": ["2", "1", "3"], "a": [1, 2, 4]}))
     assert "column nr, which looks like a row id" in words
 
 

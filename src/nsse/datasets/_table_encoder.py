@@ -383,6 +383,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if name in self.keep or not _LIKE_AN_ID.fullmatch(name.strip()):
             return
         numbers = values.astype(np.float64)
+        numbers = numbers[~np.isnan(numbers)]
         if len(np.unique(numbers)) == len(numbers) > 1 and np.all(numbers == np.round(numbers)):
             got = f"column {name}, which looks like a row id (a different integer in every row)"
             cure = "Leave it out with `drop`, or name it in `keep` if it is a feature."
