@@ -30,6 +30,14 @@ def run(model, X, dtype, names=OUTPUTS):
     return dict(zip(names, session.run(names, {"X": dense.astype(dtype)}), strict=True))
 
 
+def same_labels(labels, model, X):
+    """Labels agree but where the two largest probabilities are tied within rounding."""
+    P = np.sort(model.predict_proba(X), axis=1)
+    is_clear = P[:, -1] - P[:, -2] > 1e-12
+    np.testing.assert_array_equal(labels[is_clear], model.predict(X)[is_clear])
+    assert is_clear.mean() > 0.9
+
+
 def decision(scores):
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -40,14 +48,14 @@ def test_ten_thousand_points_of_every_estimator(name):
     model, new = fitted(name), new_samples(name, 10_000)
     new = new.astype(np.float64)
     found = run(model, new, np.float64)
-    assert found["label"].tolist() == model.predict(new).tolist()
+    same_labels(found["label"], model, new)
     np.testing.assert_allclose(found["embedding"], model.transform(new), atol=1e-8)
     np.testing.assert_allclose(decision(found["scores"]), model.decision_function(new), atol=1e-8)
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(new), atol=1e-6)
     rounded = new.astype(np.float32).astype(np.float64)
     found = run(model, new, np.float32)
     assert {found[name].dtype for name in OUTPUTS if name != "label"} == {np.dtype(np.float32)}
-    assert found["label"].tolist() == model.predict(rounded).tolist()
+    same_labels(found["label"], model, rounded)
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(rounded), rtol=0, atol=1e-5)
 
 

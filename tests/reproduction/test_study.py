@@ -285,7 +285,8 @@ def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
     tabpfn = [row(name, "TabPFN v1", 5, 0.2) for name in "abcdef"]
     page.publish([*rows, *genes, *tabpfn], path, tmp_path)
     text = path.read_text(encoding="utf-8")
-    assert "7 data sets with 5, 10, 20 and 50 training samples per class" in text
+    assert "# Study on 7 data sets" in text
+    assert "with 5 to 50 training samples per class" in text
     lines = [line for line in text.splitlines() if line.startswith("| d |")]
     assert lines[0].endswith("| random forest | +10.0 |")
     assert "- **Wins**: genes" in text
