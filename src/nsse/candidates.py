@@ -35,12 +35,15 @@ Split = tuple[Ints, Ints]
 
 # Samples that a class must have for random splits.
 FEWEST_OF_A_CLASS = 3
-# Splits, the share of every class that is held out, and the number of samples from which fewer splits
-# are enough, which still hold out nearly every sample once.
-N_SPLITS, HELD_OUT, MANY_SAMPLES, FEWER_SPLITS = 10, 0.25, 1000, 4
+# Splits, and the share of every class that each of them holds out.
+N_SPLITS, HELD_OUT = 10, 0.25
+# The number of samples from which fewer splits are enough. They still hold out nearly every sample once.
+MANY_SAMPLES, FEWER_SPLITS = 1000, 4
 # Samples that one of ten splits and one of fewer splits trains on, at most, because a Cholesky
-# factorization is cubic in their number; and rows and values of rows, at most, if samples are augmented.
-MOST_TRAINING, MOST_OF_FEWER, MOST_ROWS, MOST_VALUES = 500, 750, 1500, 1_500_000
+# factorization is cubic in their number.
+MOST_TRAINING, MOST_OF_FEWER = 500, 750
+# Rows, and values of rows, that a split trains on, at most, if samples are augmented.
+MOST_ROWS, MOST_VALUES = 1500, 1_500_000
 # Values of held-out samples of a split, at most: with many classes, fewer samples are held out.
 MOST_HELD_VALUES = 60_000
 # Least λ, for every row, beside which single precision is precise enough.
@@ -389,8 +392,13 @@ class HeldOutSamples:
     def first(self, n_splits: int) -> HeldOutSamples:
         """Return the samples of the first splits."""
         stop = self.ends[n_splits - 1]
-        rows, codes, weights = self.rows[:stop], self.codes[:stop], self.weights[:stop]
-        return HeldOutSamples(rows, codes, weights, self.ends[:n_splits], self.n_samples)
+        return HeldOutSamples(
+            self.rows[:stop],
+            self.codes[:stop],
+            self.weights[:stop],
+            self.ends[:n_splits],
+            self.n_samples,
+        )
 
 
 @dataclass(frozen=True)

@@ -273,23 +273,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(check_scoring(self, scoring=self.scoring)(self, X, y, **weights))
 
-    def typicality(self, X: SamplesLike) -> Floats:
-        """Return p-values that are small for samples unlike every training class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            As `SmoothEmbedding.typicality` returns them.
-        """
-        from nsse.certificates import typicality  # imported when used, so that fits do not wait for it
-
-        return typicality(self, X)
-
     def __sklearn_is_fitted__(self) -> bool:
         if hasattr(self, "cv_results_") and not hasattr(self, "map_"):
             raise NotFittedError(
