@@ -137,5 +137,9 @@ def test_reasons_of_the_readme():
     assert told in readme()
     (area,) = re.findall(r"\| digits, 20 \| ([\d.]+) ±", page("research/measurements.md"))
     assert f"an area under the ROC curve of {area}" in readme()
+    section = page("research/measurements.md").split("## Typicality")[1].split("## ")[0]
+    areas = [float(value) for value in re.findall(r"\| ([\d.]+) ± [\d.]+ \| [\d.]+ ±", section)]
+    assert len(areas) == 7
+    assert f"On seven data sets it is between {min(areas):.2f} and {max(areas):.2f}" in readme()
     assert "returns the same label for 100.0 % of the new digits" in readme()
     assert "100.0% equal labels" in page("howto/deploy.md")
