@@ -256,7 +256,8 @@ def feature_relevance(model: Any) -> Floats:
     Parameters
     ----------
     model : estimator
-        A fitted model with a kernel map, alone, in a search or behind affine steps of a pipeline.
+        A fitted model with a kernel map, alone, in a search or at the end of a pipeline. If a step of
+        the pipeline is not affine, such as a `TableEncoder` of categories, the features are its output.
 
     Returns
     -------
@@ -279,10 +280,7 @@ def feature_relevance(model: Any) -> Floats:
     """
     steps, core = opened(model)
     members = _members(core)
-    front = None
-    for step in steps:
-        affine = affine_of_step(step, with_gaps=True)
-        front = affine if front is None else affine.after(front)
+    front, _ = _affine_end(steps)
     f = plainest(members).map
     if not isinstance(f, KernelMap):
         rule, cure = "have training samples as centers", "Use the gradients of `explain`."
@@ -445,21 +443,27 @@ def _behind_steps(steps: list[Any], X: SamplesLike) -> tuple[Any, Affine | None,
     The other two values are the samples that this affine map takes, and the step that returns them. The
     step is None if these samples are X.
     """
-    front = None
+    front, n_before = _affine_end(steps)
     base = X
-    last = None
-    Z = X
-    for step in steps:
+    for step in steps[:n_before]:
+        base = step.transform(base)
+    Z = base
+    for step in steps[n_before:]:
         Z = step.transform(Z)
+    return Z, front, base, steps[n_before - 1] if n_before else None
+
+
+def _affine_end(steps: list[Any]) -> tuple[Affine | None, int]:
+    """Return the affine steps at the end as one map, None without any, and the number of other steps."""
+    front, n_before = None, 0
+    for place, step in enumerate(steps):
         try:
             affine = affine_of_step(step, with_gaps=True)
         except ValueError:
-            front = None
-            base = Z
-            last = step
+            front, n_before = None, place + 1
         else:
             front = affine if front is None else affine.after(front)
-    return Z, front, base, last
+    return front, n_before
 
 
 def _feature_names(base: Any, source: Any, n_features: int, is_output: bool) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from nsse.certificates import ConformalClassifier, SelectivePredictor, risk_cove
 from nsse.certificates.conformal import conformity
 from nsse.certificates.reliability import log_loss, reliability_curve
 from nsse.certificates.selective import risk_coverage_curve
+from nsse.datasets import TableEncoder
 
 
 def digits(seed, n_train=200):
@@ -232,10 +233,19 @@ def test_selection_by_probability_needs_no_affine_steps(split):
     assert 0 < careful.select(X_new).accepted.mean() < 1
 
 
+def test_selection_by_radius_names_the_cure_for_tables_with_categories():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0] * 5, "soil": ["clay", "sand"] * 10})
+    model = make_pipeline(TableEncoder(), SmoothEmbedding()).fit(table, table["soil"] == "clay")
+    with pytest.raises(ValueError, match=r"categories in soil\. Pass by='probability'"):
+        SelectivePredictor(model, coverage=0.8).fit(table)
+    assert SelectivePredictor(model, by="probability", coverage=0.8).fit(table).threshold_ > 0.5
+
+
 def test_selection_names_bad_arguments(model, split):
     for parameters, words in (
-        ({}, "`threshold` must be given, or `coverage`, not both"),
-        ({"threshold": 1.0, "coverage": 0.5}, "`threshold` must be given, or `coverage`, not both"),
+        ({}, "`threshold` must be given, or `coverage`, but not both"),
+        ({"threshold": 1.0, "coverage": 0.5}, "`threshold` must be given, or `coverage`, but not both"),
         ({"threshold": -1.0}, "`threshold` must be a finite number"),
         ({"coverage": 80}, "`coverage` must be above 0 and at most 1"),
         ({"coverage": 0.5, "rejected": 3}, "`rejected` must differ from all labels"),
@@ -243,7 +253,7 @@ def test_selection_names_bad_arguments(model, split):
     ):
         with pytest.raises(ValueError, match=words):
             SelectivePredictor(model, **parameters).fit(split[2])
-    with pytest.raises(ValueError, match="`X` must be given where `coverage` is"):
+    with pytest.raises(ValueError, match="`X` must be given if `coverage` is given"):
         SelectivePredictor(model, coverage=0.5).fit()
 
 

@@ -172,7 +172,7 @@ def test_text_of_many_kinds_is_no_category_unless_it_is_said_to_be(n_categories,
 
 def test_a_slip_among_numbers_makes_no_categories(tmp_path):
     path = written(tmp_path, "a,kind\n1,x\n2,x\nl,y\nl,y\n")
-    with pytest.raises(ValueError, match=r"column a. Got 'l' in row 3. .* name it in `categorical`"):
+    with pytest.raises(ValueError, match=r"column a. Got 'l' in row 3 .* name it in `categorical`"):
         load_inputs(path, "kind")
 
 

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from given_ensembles import GivenEnsemble, ensemble_of
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Noise
+from nsse.datasets import TableEncoder
 from nsse.explanations import explain, feature_relevance
 from nsse.methods import LFDA
 
@@ -184,6 +185,16 @@ def test_deleting_relevant_features_costs_more_than_deleting_others():
     at_random = np.mean([cost(rng.permutation(64)[:6]) for _ in range(20)])
     assert cost(order[:6]) > 3 * at_random
     assert cost(order[-6:]) < at_random
+
+
+def test_features_behind_categories_have_a_relevance():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0] * 5, "soil": ["clay", "sand"] * 10})
+    model = make_pipeline(TableEncoder(), StandardScaler(), SmoothEmbedding())
+    model.fit(table, table["soil"] == "clay")
+    relevance = feature_relevance(model)
+    assert relevance.shape == (3,)
+    assert relevance[1:].sum() > 0.8
 
 
 def test_a_linear_method_has_no_influential_samples_and_no_relevance(data):

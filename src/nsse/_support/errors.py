@@ -55,6 +55,11 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
+def row_number(place: int) -> str:
+    """Name a row in a message, as people count the rows of a table."""
+    return f"row {place + 1} (counted from 1)"
+
+
 def abridged(text: str, most: int = 200) -> str:
     """Return a text for a message, with its middle left out if it is long."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

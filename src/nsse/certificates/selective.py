@@ -1,4 +1,4 @@
-"""Predictions withheld where little is certain, and what that buys."""
+"""Reject uncertain predictions, and compute the error that remains."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from nsse._support.errors import Described, rule_error
+from nsse._support.errors import Described, listed, rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_number
 from nsse._support.types import Bools, Floats, LabelsLike, SamplesLike
 from nsse.certificates.radii import certified_radius
+from nsse.pipelines import is_encoder, opened
 
 CONFIDENCES = ("radius", "probability")
 
@@ -23,8 +24,20 @@ def confidence(model: Any, X: SamplesLike, by: str) -> Floats:
     """Return certified radii of labels, or their probabilities."""
     check_choice("by", by, CONFIDENCES)
     if by == "radius":
+        _check_without_categories(model)
         return certified_radius(model, X)
     return np.asarray(model.predict_proba(X), dtype=np.float64).max(axis=1)
+
+
+def _check_without_categories(model: Any) -> None:
+    """Raise an error if the radius is requested for a table with categories, which has none."""
+    encoders = [step for step in opened(model)[0] if is_encoder(step) and step.categories_]
+    if encoders:
+        rule = "be 'probability' for tables with categories, because the change of a word has no length"
+        got = Described(
+            f"'radius' for a table with categories in {listed(list(encoders[0].categories_))}"
+        )
+        raise rule_error("by", rule, got, "Pass by='probability'.")
 
 
 class Selection(NamedTuple):
@@ -41,7 +54,7 @@ class Selection(NamedTuple):
 
     See Also
     --------
-    SelectivePredictor : Gives it by `select`.
+    SelectivePredictor : Its method `select` returns it.
 
     Examples
     --------
@@ -86,12 +99,12 @@ class SelectivePredictor(BaseEstimator):
     threshold_ : float
         The least radius or probability that is accepted.
     classes_ : ndarray of shape (n_classes,)
-        Labels of the model, without `rejected`.
+        Labels of the model. They do not include `rejected`.
 
     See Also
     --------
     ConformalClassifier : Sets of labels with a guarantee.
-    risk_coverage : What any threshold would give.
+    risk_coverage : The error for every threshold.
 
     Examples
     --------
@@ -214,7 +227,7 @@ class SelectivePredictor(BaseEstimator):
         check_choice("by", self.by, CONFIDENCES)
         if (self.threshold is None) == (self.coverage is None):
             got = Described(f"threshold={self.threshold!r}, coverage={self.coverage!r}")
-            rule, cure = "be given, or `coverage`, not both", "Leave one as None."
+            rule, cure = "be given, or `coverage`, but not both", "Leave one as None."
             raise rule_error("threshold", rule, got, cure)
         if self.threshold is not None:
             check_number("threshold", self.threshold, cure="0 accepts everything.")
@@ -224,7 +237,7 @@ class SelectivePredictor(BaseEstimator):
                 raise rule_error("coverage", "be above 0 and at most 1", self.coverage, cure)
             if X is None:
                 cure = "Pass samples that the model has not seen to `fit`. Labels are not needed."
-                raise rule_error("X", "be given where `coverage` is", None, cure)
+                raise rule_error("X", "be given if `coverage` is given", None, cure)
         if self.rejected is not None and self.rejected in self.model.classes_.tolist():
             cure = "Choose a value that is no label."
             raise rule_error("rejected", "differ from all labels", self.rejected, cure)
@@ -232,23 +245,23 @@ class SelectivePredictor(BaseEstimator):
 
 @dataclass(frozen=True)
 class RiskCoverage:
-    """Share of mistakes among the accepted samples, by how many are accepted.
+    """The error of the accepted samples for every share of accepted samples.
 
-    Samples of equal confidence are accepted together. There is one entry for every different confidence,
-    descending.
+    Samples with the same confidence are accepted together, so there is one entry for every different
+    confidence. The entries are sorted by descending confidence.
 
     Attributes
     ----------
     threshold : ndarray
-        Least radius or probability that is accepted.
+        The least radius or probability that is accepted.
     coverage : ndarray
-        Share of all samples accepted, rising to 1.
+        The share of all samples that are accepted. The last entry is 1.
     risk : ndarray
-        Share of the accepted with a wrong label.
+        The share of the accepted samples that have a wrong label.
 
     See Also
     --------
-    risk_coverage : Gives it.
+    risk_coverage : Computes the curve.
 
     Examples
     --------
@@ -268,7 +281,7 @@ class RiskCoverage:
 
     @property
     def error(self) -> float:
-        """Share of mistakes when everything is accepted."""
+        """The error if all samples are accepted."""
         return float(self.risk[-1])
 
     @property
@@ -277,7 +290,7 @@ class RiskCoverage:
         return float(np.sum(self.risk * np.diff(self.coverage, prepend=0.0)))
 
     def accuracy_at(self, coverage: float) -> float:
-        """Return the share of correct labels among the accepted, at the next coverage."""
+        """Return the accuracy of the accepted samples if at least this share of samples is accepted."""
         cure = "0.8 is four samples of five."
         if check_number("coverage", coverage, cure=cure) > 1:
             raise rule_error("coverage", "lie between 0 and 1", coverage, cure)
@@ -285,7 +298,7 @@ class RiskCoverage:
         return 1.0 - float(self.risk[int(np.searchsorted(self.coverage, coverage - 1e-12))])
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Return columns by name, for a frame or a file."""
+        """Return the three arrays as lists, for a data frame or a file."""
         return {name: getattr(self, name).tolist() for name in ("threshold", "coverage", "risk")}
 
 
@@ -295,13 +308,13 @@ def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, by: str = "radiu
     Parameters
     ----------
     model : estimator
-        Fitted, with certificates or probabilities.
+        A fitted model with certificates or probabilities.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples unseen by the model.
+        Samples that were not used for training.
     y : array-like of shape (n_samples,)
         Their labels.
     by : {"radius", "probability"}, default="radius"
-        What they are ranked by.
+        The measure of certainty by which samples are ranked.
 
     Returns
     -------
@@ -310,7 +323,7 @@ def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, by: str = "radiu
 
     See Also
     --------
-    SelectivePredictor : Predicts above a threshold only.
+    SelectivePredictor : Rejects samples below a threshold.
 
     Examples
     --------
@@ -328,7 +341,7 @@ def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, by: str = "radiu
 
 
 def risk_coverage_curve(confidences: Floats, wrong: Bools) -> RiskCoverage:
-    """Return the curve for confidences and mistakes."""
+    """Return the curve for the confidences of samples and whether their labels are wrong."""
     order = np.argsort(-confidences, kind="stable")
     falling, mistakes = confidences[order], np.cumsum(wrong[order])
     # the last of every run of equal ones

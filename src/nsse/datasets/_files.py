@@ -3,7 +3,7 @@
 Text may be in UTF-8, UTF-16 or Latin-1. Columns may be separated by commas, semicolons or tabs, and
 numbers may have decimal points or commas. The note of a table names what differs from UTF-8 with commas
 between columns and decimal points. `Table.features` returns columns for a `TableEncoder`. Messages count
-rows from 1, below the names of the columns. An ``.npz`` file has an array ``X`` and labels beside it. An
+rows from 1, below the names of the columns. An ``.npz`` file has an array ``X`` and its labels ``y``. An
 ``.npy`` file has one array.
 """
 
@@ -25,7 +25,15 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import Described, abridged, listed, optional, rule_error, rule_message
+from nsse._support.errors import (
+    Described,
+    abridged,
+    listed,
+    optional,
+    row_number,
+    rule_error,
+    rule_message,
+)
 from nsse._support.types import Bools
 
 # The text of an entry that is missing, in lower case.
@@ -86,7 +94,7 @@ class Table:
             has_points = _as_number(column, False).is_not_null().any()
             if is_number.any() or has_points:
                 row = int((~is_number & column.is_not_null()).arg_true()[0])
-                got = Described(f"{abridged(column[row])!r} in row {row + 1}")
+                got = Described(f"{abridged(column[row])!r} in {row_number(row)}")
                 cure = "Correct it. If the entries are categories, name the column in `categorical`."
                 raise rule_error("X", f"have numbers with decimal commas in column {name}", got, cure)
 
@@ -100,7 +108,7 @@ class Table:
         missing = [row for row, text in enumerate(texts) if not text and not hidden[row]]
         if missing:
             count = "1 row" if len(missing) == 1 else f"{len(missing)} rows"
-            got = Described(f"{count} of {self.path} without one, the first is row {missing[0] + 1}")
+            got = Described(f"{count} of {self.path} without one, the first is {row_number(missing[0])}")
             cure = 'Fill them in, or pass `unlabeled=""` to learn from rows without labels as well.'
             raise rule_error("label", f"have an entry in every row of column {name}", got, cure)
         kept = [text for text, is_hidden in zip(texts, hidden, strict=True) if not is_hidden]
@@ -255,7 +263,9 @@ def _why(path: Path, writing: _Writing | None, error: Exception) -> str:
             lengths = [len(record) for record in _records(path, writing)]
             row = next((row for row, length in enumerate(lengths) if length > lengths[0]), None)
             if row is not None:
-                return f"{lengths[row]} entries in row {row} and {lengths[0]} names of columns"
+                return (
+                    f"{lengths[row]} entries in {row_number(row - 1)} and {lengths[0]} names of columns"
+                )
     return abridged((str(error).splitlines() or [type(error).__name__])[0])
 
 
@@ -332,7 +342,7 @@ def _samples(path: Path, X: NDArray[Any]) -> NDArray[Any]:
     wrong = np.argwhere(~np.isfinite(X))
     if len(wrong):
         row, column = wrong[0]
-        raise _unusable(path, f"{X[row, column]} in row {row + 1}, column {column + 1}")
+        raise _unusable(path, f"{X[row, column]} in {row_number(row)}, column {column + 1}")
     return X
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nsse._support.errors import Described, abridged, listed, rule_error
+from nsse._support.errors import Described, abridged, listed, row_number, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.datasets._files import MISSING
 
@@ -406,7 +406,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if rows.size:
                 found.append(f"{name} ({rows.size} missing, first in row {rows[0] + 1})")
         if found:
-            cure = 'Fill them in, leave rows or columns out, or take `missing="median"`.'
+            cure = (
+                "Rows are counted from 1. Fill the entries in, leave rows or columns out, or pass "
+                '`missing="median"`.'
+            )
             got = Described(f"missing entries in the columns {listed(found)}")
             raise rule_error("X", "have no missing entries", got, cure)
 
@@ -421,8 +424,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if unknown.size and self.handle_unknown == "error":
             rule = f"have known categories in column {name}, which are {listed(known)}"
             entry = str(texts.different[texts.places[unknown[0]]])
-            cure = 'Leave the row out, or take `handle_unknown="ignore"`.'
-            got = Described(f"{abridged(entry)!r} in row {unknown[0] + 1}")
+            cure = 'Leave the row out, or pass `handle_unknown="ignore"`.'
+            got = Described(f"{abridged(entry)!r} in {row_number(unknown[0])}")
             raise rule_error("X", rule, got, cure)
         one_hot = (codes[:, np.newaxis] == np.arange(len(known))).astype(np.float64)
         return one_hot, codes == -1, codes == -2
@@ -577,7 +580,7 @@ def _numbers(name: str, values: NDArray[Any], form: str | None = None) -> Floats
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
         wrong = str(numbers[infinite[0]])
-        got = Described(f"{wrong} in row {infinite[0] + 1}")
+        got = Described(f"{wrong} in {row_number(infinite[0])}")
         raise rule_error("X", f"have finite numbers in column {name}", got, "Correct the entry.")
     return numbers
 
@@ -603,5 +606,5 @@ def _days(name: str, values: NDArray[Any], form: str) -> Floats:
 def _unlike(name: str, values: NDArray[Any], text: str, kind: str, cure: str) -> ValueError:
     """Build the error for an entry of another kind than its column."""
     row = Texts.of(values).rows(lambda one: one == text)[0]
-    got = Described(f"{abridged(text)!r} in row {row + 1}")
+    got = Described(f"{abridged(text)!r} in {row_number(row)}")
     return rule_error("X", f"have {kind} in column {name}", got, cure)

@@ -24,7 +24,7 @@ from nsse.figures import (
     write,
     write_title,
 )
-from nsse.palette import FAINT, HUES_PER_SHAPE, INK, MUTED_INK, class_colors
+from nsse.palette import HUES_PER_SHAPE, INK, MUTED_INK, class_colors
 from nsse.pipelines import opened
 from nsse.plot.names import draw_corners, name_bands, name_groups, shape_of, size_in_inches
 from nsse.plot.samples import Shown, shown_samples
@@ -289,12 +289,21 @@ def _map_axes(ax: Any, title: str, sentence: str, how: str) -> Any:
 
 
 def _draw_samples(axes: Any, shown: Shown, places: Floats) -> None:
-    """Draw training samples outlined, other samples plain, and circles around mistakes."""
+    """Draw training samples large with a white edge, other samples small, and circles around mistakes.
+
+    A dark edge would look like the circle of a mistake.
+    """
     n_train, size = len(shown.train), min(1.0, size_in_inches(axes)[0] / 7)
     colors = np.array(class_colors(len(shown.classes)))
     dots = {"s": 20 * size, "alpha": 0.65, "linewidths": 0, "zorder": 2, "gid": "new"}
     line = 0.8 * size * min(1.0, _OUTLINED / max(n_train, 1))
-    outlined = {"s": 34 * size, "edgecolors": INK, "linewidths": line, "zorder": 3, "gid": "training"}
+    outlined = {
+        "s": 42 * size,
+        "edgecolors": "white",
+        "linewidths": line,
+        "zorder": 3,
+        "gid": "training",
+    }
     for part, own, style in (
         (shown.train, places[:n_train], outlined),
         (shown.new, places[n_train:], dots),
@@ -318,7 +327,7 @@ def _add_key(axes: Any, shown: Shown) -> None:
     marks: list[tuple[str, dict[str, Any]]] = []
     if len(shown.train):
         name = "training, left out" if shown.is_left_out else "training, fitted"
-        marks.append((name, {"ms": 6, "mfc": FAINT, "mec": INK, "mew": 0.8}))
+        marks.append((name, {"ms": 6.5, "mfc": MUTED_INK, "mec": "white", "mew": 0.8}))
     if len(shown.new):
         name = "new" if shown.knows_training else "sample"
         marks.append((name, {"ms": 4.5, "mfc": MUTED_INK, "mec": "none", "alpha": 0.65}))
