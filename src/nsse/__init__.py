@@ -36,7 +36,7 @@ __all__ = [
     "save",
     "to_onnx",
 ]
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # Names and modules are imported at first use, so that `nsse --help` and `import nsse` are fast.
 _HOME_OF = {
