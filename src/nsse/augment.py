@@ -1,4 +1,4 @@
-"""Augmentation: more training samples by changes that keep the class of a sample.
+"""Make more training samples by changes that keep the class of a sample.
 
 - `Images` shifts, rotates, scales and mirrors images, and changes their brightness and illumination.
   Pixels of rotated and scaled images are interpolated (``scipy.ndimage``). Beyond the border, the
@@ -7,7 +7,7 @@
 - `Noise` adds normal noise.
 - `Copies` contains augmented samples that were made before the fit, for example by a network.
 
-An augmented sample depends on its sample alone, so that rows may come in any blocks.
+An augmented sample depends on its sample alone, so rows may be augmented block by block.
 `SmoothEmbedding(augment=)` takes these classes, your own subclass of `Augmentation`, or any function of
 rows that returns a sequence of arrays of their shape.
 """
@@ -17,8 +17,7 @@ from __future__ import annotations
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,33 +27,24 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator
 
 from nsse._support.errors import Described, listed, rule_error
+from nsse._support.parameters import check_count
 from nsse._support.types import SamplesLike
 
 __all__ = ["Augmentation", "Copies", "Images", "Noise", "Signals", "named_images", "usual_sets"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Rows = NDArray[Any]
-Shape = tuple[int, int, int]
-Transformation = Callable[[Rows], Rows]
-Named = tuple[str, Callable[[], Transformation]]
+# Arrays of shape (n_images, height, width, n_colors), and functions of them.
+Pixels = NDArray[Any]
+Change = Callable[[Pixels], Pixels]
 
-SCALE_CURE, LIGHT_CURE = "1.1 enlarges by a tenth.", "1 is a good start."
-SHIFTS = (("left", 0, -1), ("right", 0, 1), ("up", -1, 0), ("down", 1, 0))
-# Default amounts: pixels, degrees, a ratio, a share of brightness, a strength.
-AMOUNTS: dict[str, dict[str, Any]] = {
-    "shift": {"shift": 1},
-    "rotate": {"rotate": 6.0},
-    "scale": {"scale": 1.1},
-    "mirror": {"mirror": True},
-    "brightness": {"brightness": 0.1},
-    "light": {"light": 1.0},
-}
-NONE: dict[str, Any] = {"shift": None, "rotate": None}
+# The axes of the pixels of one image.
+OF_AN_IMAGE = (1, 2, 3)
+# The amounts of changes that are given by name. The others are None or False.
+AMOUNTS = {"shift": 1, "rotate": 6.0, "scale": 1.1, "mirror": True, "brightness": 0.1, "light": 1.0}
+NO_CHANGE: dict[str, Any] = {"shift": None, "rotate": None}
 # With and without mirroring, because it is right for some images and wrong for others. With and without
 # shifts, because some images are centered. Illumination alone, because it changes faces more.
 SETS: tuple[dict[str, Any], ...] = (
-    {},
     {"mirror": True},
     {"shift": 1},
     {"light": 1.0},
@@ -121,7 +111,7 @@ class Augmentation(BaseEstimator, ABC):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each of the arrays shows, in words, for the report. The default is no names."""
+        """Describe the change of each array for the report. By default, there are no names."""
         return ()
 
     def __eq__(self, other: object) -> bool:
@@ -143,31 +133,36 @@ class NamedAugmentation(Augmentation):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """What each of the arrays shows. Raises an error if a parameter is wrong."""
+        """Describe the change of each array. Raises an error if a parameter is not valid."""
 
     @property
     def n_copies(self) -> int:
-        """Number of augmented samples of each sample."""
+        """Count the augmented samples of each sample."""
         return len(self.names)
 
 
-def amounts(name: str, value: Any, least: float, rule: str, cure: str) -> tuple[float, ...]:
-    """Return one number or several, each above ``least``. None means no number."""
+def amounts(
+    name: str, value: Any, rule: str, cure: str, *, above: float = 0.0, below: float = np.inf
+) -> tuple[float, ...]:
+    """Check one number or several against a range, and return a tuple, which is empty for None."""
     if value is None:
         return ()
-    several: Sequence[Any] = value if isinstance(value, tuple | list) else [value]
+    several = value if isinstance(value, tuple | list) else (value,)
     for one in several:
-        number = isinstance(one, Real) and not isinstance(one, bool | np.bool_)
-        if not number or not np.isfinite(float(one)) or not float(one) > least:
+        is_number = isinstance(one, Real) and not isinstance(one, bool | np.bool_)
+        if not is_number or not above < float(one) < below:
             raise rule_error(name, rule, value, cure)
     return tuple(float(one) for one in several)
 
 
-def check_width(X: SamplesLike, n_features: int, what: str) -> None:
-    """Raise an error if rows are not images of the given shape."""
-    if X.ndim != 2 or X.shape[1] != n_features:
-        cure = f"X has {X.shape[-1]} features."
-        raise rule_error("shape", "have as many values as a sample has features", what, cure)
+def whole_amounts(
+    name: str, value: Any, rule: str, cure: str, *, below: float = np.inf
+) -> tuple[int, ...]:
+    """Return one whole number or several, at least 1, as a tuple, which is empty for None."""
+    numbers = amounts(name, value, rule, cure, below=below)
+    if any(not number.is_integer() for number in numbers):
+        raise rule_error(name, rule, value, cure)
+    return tuple(int(number) for number in numbers)
 
 
 class Images(NamedAugmentation):
@@ -236,189 +231,129 @@ class Images(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The change that each of the arrays shows."""
-        names = tuple(name for name, _ in self._transformations())
-        if not self._checked_mirror():
+        """Describe the change of each array."""
+        names = tuple(name for name, _ in self._changes())
+        if not self._is_mirrored():
             return names
         return (*names, "mirrored", *(f"{name}, mirrored" for name in names))
 
     def __call__(self, X: Rows) -> list[Rows]:
         """Return the augmented samples of images, in the order of `names`."""
         shape = self._checked_shape()
-        self._checked_mirror()
-        check_width(X, int(np.prod(shape)), f"{self.shape!r}")
-        augmented = [transform()(X) for _, transform in self._transformations()]
-        if not self.mirror:
-            return augmented
-        mirrored = _mirrored(shape)
-        return [*augmented, mirrored(X), *map(mirrored, augmented)]
+        if X.ndim != 2 or X.shape[1] != np.prod(shape):
+            rule = "have as many values as a sample has features"
+            raise rule_error("shape", rule, self.shape, f"X has {X.shape[-1]} features.")
+        images = X.reshape(-1, *shape)
+        changed = [change(images) for _, change in self._changes()]
+        if self._is_mirrored():
+            changed += [mirrored(one) for one in (images, *changed)]
+        return [one.reshape(X.shape) for one in changed]
 
-    def _transformations(self) -> list[Named]:
-        """Return the name and a factory of every transformation except for the mirror."""
-        shape = self._checked_shape()
-        found: list[Named] = []
-        for pixels in self._checked_shifts(shape):
-            for direction, down, right in SHIFTS:
-                shifted = partial(_shifted, shape, pixels * down, pixels * right)
-                found.append((f"shifted {direction} by {pixels}", shifted))
-        for degrees in self._checked_angles():
-            for angle in (degrees, -degrees):
-                found.append((f"turned by {angle:+g}°", partial(Resampling.rotation, shape, angle)))
-        for ratio in amounts("scale", self.scale, 1.0, "be None or ratios above 1", SCALE_CURE):
-            found.append((f"enlarged by {ratio:g}", partial(Resampling.zoom, shape, ratio)))
-            found.append((f"shrunk by {ratio:g}", partial(Resampling.zoom, shape, 1.0 / ratio)))
-        for share in self._checked_shares():
-            found.append((f"brighter by {share:g}", partial(Brightness, share, True)))
-            found.append((f"darker by {share:g}", partial(Brightness, share, False)))
-        for strength in amounts("light", self.light, 0.0, "be None or positive numbers", LIGHT_CURE):
-            for side, sign in (("left", -1.0), ("right", 1.0)):
-                across = partial(Illumination.across, shape, sign * strength)
-                found.append((f"lit from the {side} by {strength:g}", across))
+    def _changes(self) -> list[tuple[str, Change]]:
+        """Check the parameters, and return the name and the function of every change but the mirror."""
+        found: list[tuple[str, Change]] = []
+        size = min(self._checked_shape()[:2])
+        rule = f"be None or whole numbers of pixels from 1 to {size - 1}"
+        for n in whole_amounts("shift", self.shift, rule, "1 is a good start.", below=size):
+            found.append((f"shifted left by {n}", partial(shifted, down=0, right=-n)))
+            found.append((f"shifted right by {n}", partial(shifted, down=0, right=n)))
+            found.append((f"shifted up by {n}", partial(shifted, down=-n, right=0)))
+            found.append((f"shifted down by {n}", partial(shifted, down=n, right=0)))
+        rule = "be None or degrees between 0 and 180"
+        for degrees in amounts("rotate", self.rotate, rule, "6 is a good start.", below=180.0):
+            found.append((f"turned by +{degrees:g}°", partial(rotated, degrees=degrees)))
+            found.append((f"turned by -{degrees:g}°", partial(rotated, degrees=-degrees)))
+        rule = "be None or ratios above 1"
+        for ratio in amounts("scale", self.scale, rule, "1.1 enlarges by a tenth.", above=1.0):
+            found.append((f"enlarged by {ratio:g}", partial(zoomed, ratio=ratio)))
+            found.append((f"shrunk by {ratio:g}", partial(zoomed, ratio=1.0 / ratio)))
+        rule = "be None or shares between 0 and 1"
+        for share in amounts("brightness", self.brightness, rule, "0.1 is a good start.", below=1.0):
+            found.append((f"brighter by {share:g}", partial(moved_toward, end=np.max, share=share)))
+            found.append((f"darker by {share:g}", partial(moved_toward, end=np.min, share=share)))
+        rule = "be None or positive numbers"
+        for strength in amounts("light", self.light, rule, "1 is a good start."):
+            found.append((f"lit from the left by {strength:g}", partial(lit, strength=-strength)))
+            found.append((f"lit from the right by {strength:g}", partial(lit, strength=strength)))
         return found
 
-    def _checked_shape(self) -> Shape:
+    def _checked_shape(self) -> tuple[int, int, int]:
         sizes = tuple(self.shape) if isinstance(self.shape, Sequence | np.ndarray) else ()
-        whole = [int(size) for size in sizes if isinstance(size, Integral) and int(size) > 0]
-        if len(sizes) not in (2, 3) or len(whole) < len(sizes):
+        is_whole = all(isinstance(size, Integral) and int(size) > 0 for size in sizes)
+        if len(sizes) not in (2, 3) or not is_whole:
             rule = "be height and width, or height, width and colors"
             raise rule_error("shape", rule, self.shape, "Images((28, 28)) is for the images of MNIST.")
-        height, width, *colors = whole
+        height, width, *colors = (int(size) for size in sizes)
         return height, width, colors[0] if colors else 1
 
-    def _checked_shifts(self, shape: Shape) -> tuple[int, ...]:
-        least = min(shape[:2])
-        rule = f"be None or whole numbers of pixels from 1 to {least - 1}"
-        shifts = amounts("shift", self.shift, 0.0, rule, "1 is a good start.")
-        if any(pixels != int(pixels) or pixels >= least for pixels in shifts):
-            raise rule_error("shift", rule, self.shift, "1 is a good start.")
-        return tuple(int(pixels) for pixels in shifts)
-
-    def _checked_angles(self) -> tuple[float, ...]:
-        rule, cure = "be None or degrees between 0 and 180", "6 is a good start."
-        angles = amounts("rotate", self.rotate, 0.0, rule, cure)
-        if any(degrees >= 180 for degrees in angles):
-            raise rule_error("rotate", rule, self.rotate, cure)
-        return angles
-
-    def _checked_shares(self) -> tuple[float, ...]:
-        rule, cure = "be None or shares between 0 and 1", "0.1 is a good start."
-        shares = amounts("brightness", self.brightness, 0.0, rule, cure)
-        if any(share >= 1 for share in shares):
-            raise rule_error("brightness", rule, self.brightness, cure)
-        return shares
-
-    def _checked_mirror(self) -> bool:
+    def _is_mirrored(self) -> bool:
         if not isinstance(self.mirror, bool | np.bool_):
             raise rule_error("mirror", "be True or False", self.mirror, "True exchanges left and right.")
         return bool(self.mirror)
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """Build augmented images from pixels of the image. Pixel i is the pixel ``source[i]``."""
-
-    source: Ints
-
-    def __call__(self, X: Rows) -> Rows:
-        """Return the augmented images."""
-        return np.take(X, self.source, axis=1)
+def mirrored(images: Pixels) -> Pixels:
+    """Exchange left and right."""
+    return images[:, :, ::-1]
 
 
-@dataclass(frozen=True, eq=False)
-class Resampling:
-    """An augmented image whose pixels are interpolated between four pixels of the image.
+def shifted(images: Pixels, down: int, right: int) -> Pixels:
+    """Shift images by whole pixels, and repeat the pixels of the border."""
+    _, height, width, _ = images.shape
+    rows = np.clip(np.arange(height) - down, 0, height - 1)
+    columns = np.clip(np.arange(width) - right, 0, width - 1)
+    return images[:, rows[:, np.newaxis], columns]
 
-    Pixel p shows the place m + ``back`` (p − m) of the image, where m is its center.
+
+def rotated(images: Pixels, degrees: float) -> Pixels:
+    """Rotate images about the center, counterclockwise for the viewer."""
+    images = floating(images)
+    turned = ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=1, mode="nearest")
+    return within_range(turned, images)
+
+
+def zoomed(images: Pixels, ratio: float) -> Pixels:
+    """Enlarge images around the center. A ratio below 1 shrinks them."""
+    images = floating(images)
+    back = np.array([1.0, 1.0 / ratio, 1.0 / ratio, 1.0])
+    center = (np.array(images.shape) - 1) / 2
+    resized = ndimage.affine_transform(images, back, center - back * center, order=1, mode="nearest")
+    return within_range(resized, images)
+
+
+def moved_toward(images: Pixels, end: Callable[..., Any], share: float) -> Pixels:
+    """Move every pixel by a share toward the ``end`` of its image, the brightest or darkest pixel."""
+    images = floating(images)
+    moved = images + share * (end(images, axis=OF_AN_IMAGE, keepdims=True) - images)
+    return within_range(moved, images)
+
+
+def lit(images: Pixels, strength: float) -> Pixels:
+    """Multiply pixels by e^(strength · u) with u from −1 at the left edge to 1 at the right edge.
+
+    Each image is scaled to its former norm. A black image stays as it is.
     """
-
-    shape: Shape
-    back: Floats
-
-    @classmethod
-    def rotation(cls, shape: Shape, degrees: float) -> Resampling:
-        """Rotate about the center, counterclockwise for the viewer."""
-        angle = np.deg2rad(degrees)
-        cos, sin = np.cos(angle), np.sin(angle)
-        return cls(shape, np.array([[cos, sin], [-sin, cos]]))
-
-    @classmethod
-    def zoom(cls, shape: Shape, ratio: float) -> Resampling:
-        """Enlarge images around the center."""
-        return cls(shape, np.eye(2) / ratio)
-
-    def __call__(self, X: Rows) -> Rows:
-        """Return the augmented images."""
-        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
-        height, width, colors = self.shape
-        center = np.array([(height - 1) / 2, (width - 1) / 2])
-        images = np.moveaxis(X.reshape(-1, height, width, colors), 3, 1).reshape(-1, height, width)
-        found = [
-            ndimage.affine_transform(
-                image, self.back, center - self.back @ center, order=1, mode="nearest"
-            )
-            for image in images
-        ]
-        made = np.reshape(found, (len(X), colors, height, width)).transpose(0, 2, 3, 1).reshape(X.shape)
-        # Rounding may exceed the range of an image in the last bit.
-        return np.clip(made, X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True))
+    images = floating(images)
+    factors = np.exp(strength * np.linspace(-1.0, 1.0, images.shape[2])).astype(images.dtype)
+    brightened = images * factors[:, np.newaxis]
+    norms = norms_of(brightened)
+    return brightened * (norms_of(images) / np.where(norms > 0, norms, 1.0))
 
 
-@dataclass(frozen=True)
-class Brightness:
-    """Move every pixel by a share toward the brightest or the darkest pixel of its image."""
-
-    share: float
-    brightest: bool
-
-    def __call__(self, X: Rows) -> Rows:
-        """Return the augmented images."""
-        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
-        end = (X.max if self.brightest else X.min)(axis=1, keepdims=True)
-        moved = X + X.dtype.type(self.share) * (end - X)
-        return np.minimum(moved, end) if self.brightest else np.maximum(moved, end)
+def norms_of(images: Pixels) -> Pixels:
+    """Return the norm of every image, with axes of length one."""
+    return np.sqrt(np.square(images).sum(axis=OF_AN_IMAGE, keepdims=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Illumination:
-    """Multiply every pixel by a factor, and scale the image to its former norm."""
-
-    factors: Floats
-
-    @classmethod
-    @lru_cache(maxsize=64)
-    def across(cls, shape: Shape, strength: float) -> Illumination:
-        """Use the factors e^(strength · u), where u is −1 at the left edge and 1 at the right edge."""
-        height, width, colors = shape
-        factors = np.exp(strength * np.linspace(-1.0, 1.0, width))
-        return cls(np.tile(np.repeat(factors, colors), height))
-
-    def __call__(self, X: Rows) -> Rows:
-        """Return the augmented images. A black image stays as it is."""
-        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
-        lit = X * self.factors.astype(X.dtype)
-        norms = np.linalg.norm(lit, axis=1, keepdims=True)
-        return lit * (np.linalg.norm(X, axis=1, keepdims=True) / np.where(norms > 0, norms, 1.0))
+def floating(images: Pixels) -> Pixels:
+    """Return integers as float32, or as float64 if float32 cannot represent them."""
+    return images.astype(np.result_type(images.dtype, np.float32), copy=False)
 
 
-@lru_cache(maxsize=64)
-def _shifted(shape: Shape, down: int, right: int) -> Selection:
-    """Shift by a number of pixels and repeat the border."""
-    rows, columns = np.indices(shape[:2]).reshape(2, -1)
-    rows, columns = np.clip(rows - down, 0, shape[0] - 1), np.clip(columns - right, 0, shape[1] - 1)
-    return Selection(_pixels(shape, rows, columns))
-
-
-@lru_cache(maxsize=64)
-def _mirrored(shape: Shape) -> Selection:
-    rows, columns = np.indices(shape[:2]).reshape(2, -1)
-    return Selection(_pixels(shape, rows, shape[1] - 1 - columns))
-
-
-def _pixels(shape: Shape, rows: Ints, columns: Ints) -> Ints:
-    """Return where the pixels of these lines and columns are in a row, all colors of each."""
-    _, width, colors = shape
-    first = (rows * width + columns) * colors
-    return (first[:, np.newaxis] + np.arange(colors)).ravel().astype(np.intp)
+def within_range(changed: Pixels, images: Pixels) -> Pixels:
+    """Clip changed images to the range of their image, which rounding exceeds in the last bit."""
+    least = images.min(axis=OF_AN_IMAGE, keepdims=True)
+    return np.clip(changed, least, images.max(axis=OF_AN_IMAGE, keepdims=True))
 
 
 class Copies(NamedAugmentation):
@@ -453,7 +388,7 @@ class Copies(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The change that each of the arrays shows."""
+        """Describe the change of each array."""
         return tuple(self.ways)
 
     def __call__(self, X: Rows) -> list[Rows]:
@@ -502,29 +437,29 @@ class Signals(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The change that each of the arrays shows."""
+        """Describe the change of each array."""
         return tuple(f"{way} by {n}" for n in self._shifts() for way in ("earlier", "later"))
 
     def __call__(self, X: Rows) -> list[Rows]:
         """Return the augmented samples of signals, in the order of `names`."""
-        shifts, channels = self._shifts(), int(self.channels)
-        length = X.shape[1] // channels
-        if length * channels != X.shape[1] or max(shifts, default=0) >= length:
-            rule = f"be less than the length of signals ({X.shape[1]} values in {channels} channels)"
+        shifts = self._shifts()
+        length, rest = divmod(X.shape[1], int(self.channels))
+        if rest or max(shifts) >= length:
+            rule = (
+                f"be less than the length of signals ({X.shape[1]} values in {self.channels} channels)"
+            )
             raise rule_error("shift", rule, self.shift, "Lower it, or see `channels`.")
-        places = np.arange(length)
-        sources = [np.clip(places + n, 0, length - 1) for shift in shifts for n in (shift, -shift)]
-        each = np.arange(channels)
-        return [np.take(X, (s[:, np.newaxis] * channels + each).ravel(), axis=1) for s in sources]
+        signals = X.reshape(len(X), 1, length, int(self.channels))  # images of one line
+        moves = (right for shift in shifts for right in (-shift, shift))
+        return [shifted(signals, down=0, right=right).reshape(X.shape) for right in moves]
 
     def _shifts(self) -> tuple[int, ...]:
-        rule, cure = "be whole numbers, at least 1", "1 is a good start."
-        shifts = amounts("shift", self.shift, 0.0, rule, cure)
-        if not shifts or any(n != int(n) for n in shifts):
-            raise rule_error("shift", rule, self.shift, cure)
-        if not isinstance(self.channels, Integral) or self.channels < 1:
-            raise rule_error("channels", "be a whole number, at least 1", self.channels, "1 is usual.")
-        return tuple(int(n) for n in shifts)
+        rule = "be whole numbers, at least 1"
+        shifts = whole_amounts("shift", self.shift, rule, "1 is a good start.")
+        if not shifts:
+            raise rule_error("shift", rule, self.shift, "1 is a good start.")
+        check_count("channels", self.channels, cure="1 is usual.")
+        return shifts
 
 
 class Noise(NamedAugmentation):
@@ -562,13 +497,10 @@ class Noise(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The change that each of the arrays shows."""
+        """Describe the change of each array."""
         self._scales()
-        for name, value, least in (("copies", self.copies, 1), ("random_state", self.random_state, 0)):
-            if not isinstance(value, Integral) or value < least:
-                raise rule_error(
-                    name, f"be a whole number, at least {least}", value, "4 copies are usual."
-                )
+        check_count("copies", self.copies, cure="4 is usual.")
+        check_count("random_state", self.random_state, least=0, cure="0 is usual.")
         return tuple(f"with noise {place}" for place in range(1, int(self.copies) + 1))
 
     def __call__(self, X: Rows) -> list[Rows]:
@@ -627,8 +559,7 @@ def named_images(names: Sequence[str], shape: Any) -> Images | None:
         raise rule_error("names", rule, unknown[0], "Each is a change of images.")
     if not names:
         return None
-    amounts = [AMOUNTS[name].items() for name in names]
-    return Images(shape, **NONE | {key: value for pairs in amounts for key, value in pairs})
+    return Images(shape, **NO_CHANGE | {name: AMOUNTS[name] for name in names})
 
 
 def usual_sets(shape: Any) -> list[Images | None]:
@@ -645,7 +576,7 @@ def usual_sets(shape: Any) -> list[Images | None]:
     >>> usual_sets((8, 8))[0] is None
     True
     """
-    return [Images(shape, **NONE | own) if own else None for own in SETS]
+    return [None, *(Images(shape, **NO_CHANGE | own) for own in SETS)]
 
 
 def names_of(augment: Any) -> list[str]:
