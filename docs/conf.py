@@ -1,4 +1,4 @@
-"""The site: ``make docs`` builds it, without network, and stops at the first warning."""
+"""Configure the site. ``make docs`` builds it without a network connection, and stops at a warning."""
 
 import sys
 from pathlib import Path
@@ -30,7 +30,7 @@ templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
-# Modules that docstrings name and the reference does not show.
+# Modules that docstrings name and that have no page in the reference.
 INSIDE = "affine|base|candidates|ensemble|graphs|grid|halving|hull|maps|pipelines|ridge|rows|scores"
 INSIDE += "|stack"
 nitpick_ignore_regex = [
@@ -52,7 +52,7 @@ autodoc_typehints = "none"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
-numpydoc_xref_ignore = "all"  # but for these
+numpydoc_xref_ignore = "all"  # except for the following names
 numpydoc_xref_aliases = {
     "DataFrame": "pandas.DataFrame",
     "NSSE": "nsse.NSSE",
@@ -82,7 +82,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "write_computation_times": False,  # their table asks the network for a script
+    "write_computation_times": False,  # their table loads a script from the network
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -95,7 +95,7 @@ html_sidebars = {"index": []}
 WIDE = tuple(f"research/{page}" for page in ("study", "measurements", "methods", "paper_tables"))
 html_theme_options = {
     "header_links_before_dropdown": 7,
-    # Pages of wide tables need the room of the list beside them.
+    # Pages of wide tables use the room of the list of headings.
     "secondary_sidebar_items": {
         "**": ["page-toc"],
         **{page: [] for page in ("index", "gallery/index", *WIDE)},
