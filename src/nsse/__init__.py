@@ -1,4 +1,4 @@
-"""Supervised embeddings that hold on new data.
+"""Supervised embeddings that also work for new samples.
 
 >>> from nsse import SmoothEmbedding
 

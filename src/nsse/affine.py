@@ -1,4 +1,4 @@
-"""Represent affine maps of samples: metrics, the steps of a pipeline and linear methods.
+"""Represent affine maps of samples, such as metrics, the steps of a pipeline and linear methods.
 
     x ↦ ((x − shift) · scale) T + offset
 

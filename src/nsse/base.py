@@ -1,4 +1,4 @@
-"""Give every estimator with a map and scores its methods: transform, predict, plot, certify.
+"""Define the methods of every estimator with a map and scores, such as transform, predict and plot.
 
 A subclass sets in ``fit``: ``classes_``, ``embedding_`` (f at the training samples), ``map_`` (a map of
 `nsse.maps`, or any function of rows) and ``scores_`` (a `nsse.scores.Scores`). The signs of coordinates
@@ -40,7 +40,7 @@ VANISHING = 1e-3
 class EmbeddingClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
-    """Embeds by a learned map and classifies in the embedding, like scikit-learn's LDA."""
+    """Base class of estimators that embed samples by a learned map and classify in the embedding."""
 
     _takes_other_namespaces = False
 
@@ -50,13 +50,13 @@ class EmbeddingClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Samples, new or old.
+            Training samples or new samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
             f(x) of every row, in the floating-point type of ``X``. For a Dask array, the result is a
-            lazy one.
+            lazy Dask array.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -64,7 +64,7 @@ class EmbeddingClassifier(
         return self._coordinates(X)
 
     def predict(self, X: SamplesLike) -> Any:
-        """Label of every sample.
+        """Predict the label of every sample.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class EmbeddingClassifier(
         ndarray of shape (n_samples,)
             Radii in the units of ``X``. They are proven, not estimated. See `nsse.certificates`.
         """
-        from nsse.certificates import certified_radius  # imported at use, because a fit does not need it
+        from nsse.certificates import certified_radius  # imported when used, so that fits do not load it
 
         return certified_radius(self, X)
 
@@ -162,7 +162,7 @@ class EmbeddingClassifier(
             `nsse.certificates.typicality` states how they are computed and what is guaranteed. Only
             `SmoothEmbedding` and `SmoothEmbeddingCV` have the left-out samples that it needs.
         """
-        from nsse.certificates import typicality  # imported when used, so that fits do not wait for it
+        from nsse.certificates import typicality  # imported when used, so that fits do not load it
 
         return typicality(self, X)
 

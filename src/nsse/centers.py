@@ -1,4 +1,4 @@
-"""Choose the centers of the map: all rows, or fewer.
+"""Choose the centers of the map, which are all rows or fewer.
 
 Selectors draw rows by their labels and read only these rows, so that the same seed gives the same
 centers for every source of the rows. All return centers in the units of the samples.

@@ -1,4 +1,4 @@
-"""Compare two fitted models on the same samples: labels, probabilities and neighbors.
+"""Compare labels, probabilities and neighbors of two fitted models on the same samples.
 
 Use it after retraining, to see which predictions have changed and by how much. The neighbors of a sample
 are the nearest of the given samples in the embedding of a model, with all its dimensions. Coordinates

@@ -2,11 +2,11 @@
 
     f(x) = κ(‖A x − z‖²/σ²) C
 
-needs products and the profile κ of the kernel only, which every array library can compute: torch on a
-GPU, CuPy, JAX. Under scikit-learn's ``array_api_dispatch`` a model takes such arrays and returns them.
-No sample goes through NumPy, only the few coordinates of each member do: `nsse.ensemble` and
-`nsse.scores` compute values and labels from them in float64, as everywhere. Fitting stays in NumPy. The
-formulas are those of `nsse.affine` and `nsse.maps`, and a test compares them.
+needs only products and the profile κ of the kernel. Every array library can compute these, such as torch
+on a GPU, CuPy and JAX. Under scikit-learn's ``array_api_dispatch``, a model accepts and returns such
+arrays. Samples stay on the device. Only the few coordinates of each member are copied to NumPy, where
+`nsse.ensemble` and `nsse.scores` compute values and labels in float64. Fitting uses NumPy. `nsse.affine`
+and `nsse.maps` contain the same formulas, and a test compares them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ METHODS = {
 def to_device(model: Any, device: Any) -> Any:
     """Return a copy of a fitted model whose arrays are on a device.
 
-    Without it, a model moves its centers to the device of the samples in every call.
+    Otherwise, the model moves its centers to the device of the samples in every call.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class RemoteMap:
 
 @dataclass(frozen=True, eq=False)
 class Functions:
-    """The namespace that `Kernel.profile` is given: that of the arrays, which also takes numbers."""
+    """The namespace that `Kernel.profile` receives, which also takes numbers instead of arrays."""
 
     home: Home
 

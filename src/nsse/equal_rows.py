@@ -1,4 +1,4 @@
-"""Equal rows, found by a hash of 64 bits and confirmed by comparing the rows themselves.
+"""Find equal rows by a hash of 64 bits, and confirm them by comparing the rows.
 
 The hash of a row is the sum over its columns of mix(bits of the value + key of the column) modulo 2⁶⁴.
 The mixing function is not linear, so that sign changes and round numbers do not cancel. A value of zero
@@ -104,7 +104,7 @@ def _few_at_a_time(others: Ints, n_features: int) -> Iterator[tuple[Ints, Ints]]
 
 
 def _agree(held: Any, X: SamplesLike, places: Ints, total: list[Bools] | None = None) -> list[Bools]:
-    """Append whether the rows of a block are equal to those of ``held`` to the list so far."""
+    """Append whether the rows of a block are equal to the rows of ``held`` to the list so far."""
     if is_sparse(X):
         others: Any = sparse.csr_array(X) != sparse.csr_array(held)[places]
         same = np.diff(sparse.csr_array(others).indptr) == 0

@@ -15,7 +15,7 @@ The contributions of all features add up to the difference of the margins at x a
 units, so features with different units can be compared.
 
 An ensemble is a weighted sum, S = Σ_k w_k v_k. Its gradients, contributions and weights of training
-samples are the weighted sums of those of its members.
+samples are weighted sums over its members.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Explanation:
         Rows of ``centers_`` with the largest weights. If the model is exact and has neither equal nor
         augmented rows, these are training samples in their order. The members of an ensemble usually
         have the same centers. If some of them have augmented samples in addition, the weight of a
-        training sample includes those of its augmented samples. Linear maps have no influential
-        samples, and neither have ensembles whose members have other centers than each other.
+        training sample includes the weights of its augmented samples. Linear maps have no influential
+        samples, and neither do ensembles whose members have different centers.
     weights : ndarray of shape (n_samples, n_influential)
         Contributions of these samples to the margin. A positive weight supports the class, and a
         negative weight supports the rival. The weights of all centers and ``offset`` add up to the

@@ -1,6 +1,6 @@
-"""Figures with a layout in inches, and `Plot`, which shows and saves a figure.
+"""Lay out figures in inches, and define `Plot`, which shows and saves a figure.
 
-Figures are made without pyplot, so that nothing is shown or kept in memory unless the user wants it.
+Figures are made without pyplot, so that none is shown or kept in memory before the user calls ``show``.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Plot(tuple[Any, Frame]):
 
 
 def _register(figure: Any, pyplot: Any) -> None:
-    """Add a figure once to those that pyplot shows."""
+    """Add a figure once to the figures that pyplot shows."""
     if figure.canvas.manager is None:
         pyplot.figure(FigureClass=lambda **_: figure)
 
@@ -141,7 +141,7 @@ def place_axes(figure: Any, left: float, bottom: float, width: float, height: fl
 
 
 def chart_axes(ax: Any, title: str, width: float = 7.0, height: float = 4.4) -> Any:
-    """Return axes for a chart: those of the user, or the axes of a new figure with this title."""
+    """Return the axes of the user for a chart, or the axes of a new figure with this title."""
     if ax is not None:
         check_axes(ax)
         strip_axes(ax)

@@ -1,4 +1,4 @@
-"""Warnings of a fit about inputs that were probably not meant. Each names what to do."""
+"""Warn of inputs of a fit that are probably mistakes. Each warning names the cure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FROM_LEARN, FROM_LOOK = 6, 8
 
 
 def warn_of_weights(total: float, n_samples: int) -> None:
-    """Warn of weights that are hardly meant as numbers of samples. Refuse those that leave no digits.
+    """Warn if weights are probably not numbers of samples, and raise an error if rounding ruins them.
 
-    The mean is that of the samples. A row that stands for many equal samples has a larger weight.
+    The mean is the mean over samples. A row that stands for many equal samples has a larger weight.
     """
     mean = total / n_samples
     if total < LEAST_TOTAL or mean > LARGEST_MEAN:
@@ -53,7 +53,7 @@ def warn_of_kernel(f: KernelMap) -> None:
 
 
 def warn_of_centers(centers: Any, n_rows: int) -> None:
-    """Warn if a `centers` parameter asks for more centers than there are rows."""
+    """Warn if a `centers` parameter is larger than the number of rows."""
     wanted = requested_centers(centers)
     if wanted is not None and wanted > n_rows:
         warnings.warn(

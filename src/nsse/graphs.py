@@ -91,7 +91,7 @@ def gaussian_class_graph(
 
 
 def without_ties(D2: Floats, keys: NDArray[np.uint64]) -> Ints:
-    """Return integers that increase with squared distances, and with the keys of rows equally far away.
+    """Return integers that increase with squared distances, and with keys where distances are equal.
 
     The bits of positive numbers order them. The last of these bits become the rank of the key.
     """
@@ -164,7 +164,7 @@ def degrees(W: Matrix) -> Floats:
 
 @dataclass(frozen=True)
 class ShiftedGraph:
-    """S = L_w + μ1 (N I − L_b) ⪰ 0, never formed.
+    """The matrix S = L_w + μ1 (N I − L_b) ⪰ 0 as an operator, because it would be dense.
 
     Departs from the paper, whose L_w − μ1 L_b is indefinite. The constant μ1 N I moves every eigenvalue
     by μ1 N and no eigenvector. With class sizes n_c and class indicators E, L_b = diag(N − n_c) − 11' +

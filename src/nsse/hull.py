@@ -1,10 +1,10 @@
-"""The affine hull of the training rows. New rows are projected onto it if there are more features.
+"""Project new rows onto the affine hull of the training rows, if there are more features than rows.
 
 Let u be a new row behind the metric, Πu its projection onto the affine hull of the training rows z_j,
 and h² = ‖u − Πu‖². Then ‖u − z_j‖² = ‖Πu − z_j‖² + h² for every j. The component outside of the hull
-adds the same number to all squared distances, so it tells nothing about the classes. It multiplies all
-Gaussian kernel values by one small factor, which leaves the class priors to decide. The map therefore
-measures from Πu. A projection is a contraction, so certified radii stay valid.
+adds the same number to all squared distances, so it contains no information about the classes. It
+multiplies all Gaussian kernel values by one small factor, so that only the class priors would matter.
+The map therefore measures from Πu. A projection is a contraction, so certified radii stay valid.
 
 Everything follows from inner products. Choose an origin o among the rows and rows p that are affinely
 independent of it. With C = (z_p − o)'(z_q − o) = LL', the vectors L⁻¹(z_p − o) are an orthonormal basis

@@ -1,4 +1,4 @@
-"""Labels and weights of training samples, checked and encoded."""
+"""Check and encode the labels and weights of training samples."""
 
 from __future__ import annotations
 

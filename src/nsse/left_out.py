@@ -1,4 +1,4 @@
-"""Class scores of training samples by models that have not seen them.
+"""Compute class scores of training samples by models that have not seen them.
 
 Temperatures, conformal sets and typicality compare new samples with left-out training samples. Left-out
 samples must therefore lose everything that a new sample lacks: their place in the regression, in the

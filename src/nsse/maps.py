@@ -1,4 +1,4 @@
-"""Represent the maps f: Rⁿ → R^d of fitted models: sums of kernels in a metric, and linear maps.
+"""Represent the maps f: Rⁿ → R^d of fitted models, which are sums of kernels or linear maps.
 
     KernelMap   f(x) = Σ_j κ(‖A x − z_j‖²/σ²) C_j,      LinearMap   f(x) = (x − shift) T + offset
 

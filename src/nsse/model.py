@@ -1,4 +1,4 @@
-"""Fit a model to training rows: metric, hull, regression, coordinates, and values for left-out rows.
+"""Fit a model to training rows, with its metric, hull, regression, coordinates and left-out values.
 
 Everything here is a function of rows and settings, so that the model can be fitted again without a fold
 of its samples (`nsse.left_out`).

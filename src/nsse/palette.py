@@ -1,9 +1,9 @@
-"""Colors of classes, chosen for people with and without color blindness.
+"""Choose colors of classes that people with color blindness can distinguish, too.
 
-The ten hues are those of Petroff (arXiv:2107.02270), found by optimizing distances under simulated
-deuteranopia, protanopia and tritanopia. Light and dark hues alternate, so neighbors on a polygon also
-differ in gray. More than ten colors cannot be told apart safely, so figures also name the classes, and
-every ten classes have another mark.
+Petroff (arXiv:2107.02270) found these ten hues by optimizing distances under simulated deuteranopia,
+protanopia and tritanopia. Light and dark hues alternate, so neighbors on a polygon also differ in gray.
+More than ten colors are hard to distinguish, so figures also name the classes, and every ten classes
+have another mark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pipelines as steps in front of a model, in the form that certificates, files and exports need.
+"""Bring the steps in front of a model into the form that certificates, files and exports need.
 
     x ↦ affine(x, with gaps filled in)
 
@@ -69,7 +69,7 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """The steps of a pipeline before its model: an encoder of tables, and the form of the others."""
+    """The steps of a pipeline before its model, as an encoder of tables and the form of the others."""
 
     encoder: TableEncoder | None = None
     form: Form | None = None
@@ -160,7 +160,7 @@ class AffineStep(TransformerMixin, BaseEstimator):
 
 
 def check_model(model: Any) -> None:
-    """Raise an error if an object is no estimator, or if it is not fitted."""
+    """Raise an error if an object is not an estimator, or if it is not fitted."""
     if isinstance(model, type) or not hasattr(model, "fit"):
         got = model if isinstance(model, str | type) else Described(f"a {type(model).__name__}")
         raise TypeError(rule_message("model", "be a fitted estimator", got, "Pass the model first."))

@@ -1,4 +1,4 @@
-"""Positions of training samples by models without them, in the coordinates of the whole model.
+"""Compute positions of training samples by models without them, in the coordinates of the whole model.
 
 A model without a sample has coordinates of its own. Its class scores s are therefore mapped by the
 rotation V of the whole model, F = (s − π) V, like the scores of the whole model. All positions can then
@@ -48,14 +48,14 @@ def known_positions(given: Rows, model: Model, found: LeftOut) -> Floats | None:
 
 @dataclass(frozen=True)
 class Positions:
-    """What a fit assigns to the estimator about the left-out positions of its samples.
+    """The attributes about left-out positions that a fit assigns to the estimator.
 
     Attributes
     ----------
     _left_out_embedding : ndarray of shape (n_samples, n_components) or None
-        The positions, if they are known.
+        The positions, if they have been computed.
     _training : Training or None
-        What they can be computed from, if they are not.
+        The data from which they can be computed later, if they have not.
     """
 
     _left_out_embedding: Any = None
@@ -136,7 +136,7 @@ class LeftOutPositions:
 def of_samples(given: Rows, positions: Floats, embedding: NDArray[Any]) -> Floats:
     """Return positions of rows as positions of samples.
 
-    Samples of weight zero had no influence on the model, so their positions are those of ``embedding``.
+    Samples of weight zero have no influence on the model, so their positions in ``embedding`` are used.
     """
     places = given.given
     found = np.asarray(positions[places, : embedding.shape[1]], dtype=np.float64)

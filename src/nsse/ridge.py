@@ -77,11 +77,11 @@ class Ridge:
     class_means : ndarray of shape (n_classes, n_classes)
         Mean of s − π over the rows of every class.
     factors : ExactFactors or SumFactors
-        What scores of left-out rows are computed from.
+        The factors from which scores of left-out rows are computed.
     fitted : ndarray of shape (n_rows, n_classes) or None
         s − π at the rows, if they are the centers.
     sums : Sums or None
-        What the model is made of, where it is made of sums.
+        The sums over rows, if the regression is solved by sums.
     """
 
     kernel: Kernel

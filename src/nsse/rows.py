@@ -1,9 +1,9 @@
-"""Training rows with their classes and weights.
+"""Represent training rows with their classes and weights.
 
-Equal samples of a class are one row, whatever the source, so that a sample of weight w is the same as w
-copies of it by construction. A row stores how many samples it stands for and, separately, their total
-weight, because leaving a sample out removes one sample and not the whole row. Augmented copies are more
-rows of the same class. A metric is a function of rows. No other module asks where the rows are stored.
+Equal samples of a class are one row, so that a sample of weight w is the same as w equal samples by
+construction. A row stores how many samples it stands for and, separately, their total weight, because
+leaving a sample out removes one sample and not the whole row. Augmented samples are more rows of the
+same class. A metric is a function of rows. No other module depends on where the rows are stored.
 """
 
 from __future__ import annotations

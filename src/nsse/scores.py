@@ -134,8 +134,8 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
     """Return τ with the smallest log-loss, which is convex in 1/τ, or 1 if nothing was left out.
 
     Rows that have −∞ for their own class are not counted, because their class is unknown without them.
-    One more sample is added, which is placed like the others and belongs equally to all classes. Without
-    it, τ would be zero if all samples are correct, and one mistake would be infinitely unlikely.
+    One more sample is added, which is placed like the others and belongs equally to all classes.
+    Otherwise, τ would be zero if all samples are correct, and one mistake would be infinitely unlikely.
     """
     known = np.isfinite(values[np.arange(len(codes)), codes])
     values = values[known]

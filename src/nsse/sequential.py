@@ -1,4 +1,4 @@
-"""Choose weights by the paper's rule (§5.1): one parameter at a time, by cross-validation."""
+"""Choose parameters one at a time by cross-validation, as the paper chooses its weights (§5.1)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ Params = dict[str, Any]
 
 
 class SequentialSearchCV(GridSearchCV):
-    """Parameters chosen one at a time by cross-validation, as the paper chooses its weights.
+    """Choose parameters one at a time by cross-validation, as the paper chooses its weights.
 
-    Starts from some values, tries all values of the first parameter while the others stay, keeps the
-    best one, and goes on with the next parameter. A grid of five values of each of three weights takes
-    15 candidates instead of 125. Everything else is as in ``GridSearchCV``.
+    The search starts from some values and tries all values of the first parameter while the others are
+    fixed. It sets this parameter to the best value, and continues with the next parameter. A grid of
+    five values for each of three parameters takes 15 candidates instead of 125. Everything else is as in
+    ``GridSearchCV``.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ class SequentialSearchCV(GridSearchCV):
 
     @available_if(lambda self: hasattr(self.estimator, "transform"))
     def fit_transform(self, X: SamplesLike, y: LabelsLike = None, **params: Any) -> Any:
-        """Fit, and return the coordinates of the samples, which are those of ``transform``."""
+        """Fit, and return the coordinates of the samples, which ``transform`` returns as well."""
         return self.fit(X, y, **params).transform(X)
 
     def _run_search(self, evaluate_candidates: Callable[..., Params]) -> None:

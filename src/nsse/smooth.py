@@ -42,13 +42,12 @@ from nsse.updates import begun
 
 
 class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
-    """Learn a supervised embedding by smooth class scores, in closed form.
+    """Classify and embed samples by smooth class scores, in closed form.
 
-    The class scores s(x) = π + Σ_j k(x, z_j) C_j are a kernel ridge regression of class indicators, in
-    a metric that is learned from the classes. The embedding f consists of the scores minus the class
-    priors π, rotated so that the first coordinates separate the classes most. A new sample is embedded
-    by f, and its label is the class with the largest score. Regression and multilabel targets are not
-    supported.
+    A kernel ridge regression fits the class scores s(x) = π + Σ_j k(x, z_j) C_j to the labels, in a
+    metric that is learned from the classes. The embedding f(x) is s(x) minus the class priors π, rotated
+    so that the first coordinates separate the classes most. New samples are placed by f, and their label
+    is the class with the largest score. Regression and multilabel targets are not supported.
 
     Parameters
     ----------
@@ -56,53 +55,53 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         Number of coordinates that `transform` returns, at most ``n_classes - 1``, which is the default.
         Labels, probabilities and radii do not depend on it.
     kernel : {"gaussian", "exponential", "matern32"} or Kernel, default="gaussian"
-        Class scores are sums of this function of the distance. It is the name of a kernel of
-        `nsse.kernels`, an object of one of these classes, or of your own subclass of
+        The function of the distance that class scores are sums of. It can be the name of a kernel of
+        `nsse.kernels`, an object of such a kernel, or an object of your own subclass of
         `nsse.kernels.Kernel`.
     sigma : float, default=0.65
         Width σ of the kernel, in median distances between samples in the metric.
     smoothness : float, default=0.1
-        λ, the weight of ‖s − π‖². A larger value makes class scores change more slowly.
+        λ, the weight of the penalty ‖s − π‖². A larger value makes class scores change more slowly.
     standardize : bool, default=False
-        Whether every column is divided by its standard deviation before distances are measured. Constant
-        columns stay as they are, sample weights count, and sparse samples stay sparse, because nothing
-        is subtracted. The division is a part of the map. New samples, radii, explanations, files and
-        ONNX graphs therefore stay in the units of X, and no pipeline with a scaler is needed. Blocks and
-        Dask arrays are read twice more. `partial_fit` keeps the standard deviations of its first
-        samples. Parameters of augmentations are in the units of X, too.
+        Whether every column is divided by its standard deviation before distances are measured. Use it
+        if columns have different units. New samples, radii, explanations, augmentations, files and ONNX
+        graphs stay in the units of X, so you need no pipeline with a scaler. Constant columns are not
+        changed, and sparse samples stay sparse, because nothing is subtracted. Blocks and Dask arrays
+        are read twice more. `partial_fit` keeps the standard deviations of its first samples.
     decision : {"scores", "nearest"}, default="scores"
-        The label is the class with the largest score, or the class of the nearest training sample in the
-        embedding. The second rule is useful if classes are curved and the map is very smooth.
+        The rule for labels. "scores" chooses the class with the largest score, and "nearest" chooses the
+        class of the nearest training sample in the embedding. The second rule is useful if classes are
+        curved and the map is very smooth.
     metric : {"within", "euclidean"}, None or estimator, default="within"
         The distances that the kernel uses. "within" is ``WithinMetric()``, whose distances are short
-        along the directions in which neighbors of a class differ. For sparse samples it is "euclidean",
-        because it would make them dense. None is "euclidean". An object is a metric of `nsse.metrics`,
-        your own subclass of `nsse.metrics.Metric`, or any estimator whose ``fit`` sets ``components_``,
-        such as scikit-learn's ``NeighborhoodComponentsAnalysis``.
+        along the directions in which neighbors of a class differ. For sparse samples, it means
+        "euclidean", because ``WithinMetric`` would make them dense. None also means "euclidean". You can
+        pass a metric of `nsse.metrics`, your own subclass of `nsse.metrics.Metric`, or any estimator
+        whose ``fit`` sets ``components_``, such as scikit-learn's ``NeighborhoodComponentsAnalysis``.
     centers : "auto", int, None, array or selector, default="auto"
-        Centers z_j of the kernel functions. If it is None, the centers are the training samples, and the
-        time is cubic in their number. If it is a number, the centers are this number of k-means centers,
-        or for sparse samples this number of random samples, and the time is linear in the number of
-        samples. "auto" means None for up to 5000 samples and 3000 for more. It can also be an array of
-        indices of samples, an array of rows, a selector of `nsse.centers`, or your own subclass of
-        `nsse.centers.CenterSelector`. Centers that are numerically linearly dependent on the others are
-        dropped.
+        Centers z_j of the kernel functions. If None, the centers are the training samples, and the time
+        is cubic in their number. If a number, so many centers are chosen by k-means, or at random if
+        samples are sparse, and the time is linear in the number of samples. "auto" means None for up to
+        5000 samples and 3000 for more. You can also pass an array of indices of samples, an array of
+        rows, a selector of `nsse.centers`, or your own subclass of `nsse.centers.CenterSelector`.
+        Centers that are numerically linearly dependent on the others are dropped.
     augment : callable or None, default=None
-        Changes of a sample that do not change its class: `nsse.augment.Images`, `Signals`, `Noise`, your
-        own subclass of `nsse.augment.Augmentation`, or any function of rows that returns a sequence of
-        arrays of their shape. The augmented samples are further training samples.
+        Changes of a sample that do not change its class. Changed samples are used as further training
+        samples. Pass `nsse.augment.Images`, `Signals`, `Noise`, your own subclass of
+        `nsse.augment.Augmentation`, or any function of rows that returns a sequence of arrays of their
+        shape.
     unlabeled : GraphPenalty, LabelPropagation, UnlabeledUse or None, default=None
-        How samples without a label are used. If it is None, every value of ``y`` is a label. You can
-        define a use of your own as a subclass of `nsse.unlabeled.UnlabeledUse`.
+        How samples without a label are used, which are marked with -1. If None, every value of ``y`` is
+        a label. You can write your own subclass of `nsse.unlabeled.UnlabeledUse`.
     class_weight : {"balanced"}, dict or None, default=None
         Factors for the weights of the samples of each class. With "balanced", all classes have the same
         total weight.
     random_state : int, RandomState instance or None, default=0
-        Seed for the random choice of centers, and of the samples from which the metric and the median
-        distance are computed if there are more than 5000 and 2000. The default is a fixed number and
-        not None, so that the same data always give the same model.
+        Seed for the random choice of centers. It also chooses the samples from which the metric and the
+        median distance are computed if there are more than 5000 and 2000 samples. The default is a fixed
+        number, so that the same data always give the same model.
     verbose : int, default=0
-        If it is 1, `fit` logs one line with the numbers of rows and centers.
+        If 1, `fit` logs one line with the numbers of rows and centers.
 
     Attributes
     ----------
@@ -110,18 +109,19 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         The positions f(x) of the training samples. If there are more than 5000 samples in single
         precision, they are computed in single precision.
     left_out_embedding_ : ndarray of shape (n_samples, n_components)
-        The position that the model without the sample would give to each training sample, in the
-        coordinates of `embedding_`. The embedding of training samples is too good, because each of them
-        was pulled towards its class. Their left-out positions are spread like those of new samples. A
-        sample leaves the regression, the metric and the hull. Samples without a label have NaN.
+        The position of each training sample in a model without this sample, in the coordinates of
+        `embedding_`. In `embedding_`, training samples are closer to their classes than new samples,
+        because the model has seen their labels. Left-out positions are spread like the positions of new
+        samples. The sample is left out of the regression, the metric and the hull. The position of a
+        sample without a label is NaN.
 
         The positions are computed when the attribute is first read, unless the fit has already left all
         samples out (up to 200 samples, and up to 2000 with Euclidean distances). For up to 2000 samples,
-        this takes as long as two to three fits. More samples, augmented samples and models with fewer
-        centers are left out in ten folds, which takes as long as up to ten fits. If there are ten times
-        as many samples as features, a formula takes the place of the folds. Until then, the model refers
-        to the training samples. `nsse.save` computes and stores the positions of up to 2000 samples.
-        Files and pickles of other models contain them only if they have been computed.
+        this takes as long as two to three fits. If there are more samples, augmented samples or fewer
+        centers, the samples are left out in ten folds, which takes up to ten fits, or by a formula if
+        there are ten times as many samples as features. Until the positions are computed, the model
+        keeps a reference to the training samples. `nsse.save` computes and stores the positions of up to
+        2000 samples. Other files and pickles contain the positions only if they have been computed.
     coef_ : ndarray of shape (n_centers, n_classes - 1)
         Coefficients of the kernel functions, one column for every coordinate.
     centers_ : ndarray or sparse matrix of shape (n_centers, n_features)
@@ -136,15 +136,15 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         The fitted metric, with ``components_``. It measures standardized columns if ``standardize`` is
         True.
     sigma_ : float
-        Width of the kernel, a distance in the metric. Its unit is that of X, or a standard deviation if
-        ``standardize`` is True.
+        Width of the kernel, as a distance in the metric. It has the unit of X, or is measured in
+        standard deviations if ``standardize`` is True.
     map_ : KernelMap
         The map f with all of its coordinates.
     scores_ : Scores
         Labels, decision values and probabilities as functions of f.
     leave_one_out_score_ : float
-        Share of the training samples whose label the model without them predicts. If there are many
-        samples, it is the share of some of them.
+        Share of the training samples whose labels are predicted by models without them. If there are
+        many samples, only some of them are left out.
     n_features_in_, feature_names_in_
         As in all estimators of scikit-learn.
 
@@ -296,13 +296,13 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
             warn_of_units(some, getattr(self, "feature_names_in_", None))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, also those of the metric, such as ``metric__shrinkage``.
+        """Return the parameters, including parameters of the metric such as ``metric__shrinkage``.
 
         Parameters
         ----------
         deep : bool, default=True
             Whether parameters of kernel, metric and other objects are included. If the metric is a name,
-            they are those of the object that the name stands for.
+            the parameters of the metric with this name are included.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         return found | {f"metric__{name}": value for name, value in nested.items()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of the metric, such as ``metric__shrinkage``.
+        """Set parameters, including parameters of the metric such as ``metric__shrinkage``.
 
         If the metric is a name, it is first replaced by the object that the name stands for, so that
         ``metric__shrinkage`` works with the default "within".

@@ -1,4 +1,4 @@
-"""Repeated random splits of few labeled samples, or of their groups, for training and validation."""
+"""Split few labeled samples, or groups of them, at random for training and validation."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class BalancedSplits:
 
 @dataclass
 class GroupedSplits:
-    """Random splits that keep groups of samples together, and classes in their shares as far as may be.
+    """Random splits that keep groups of samples together, and class proportions as far as possible.
 
     `StratifiedGroupKFold` of scikit-learn, shuffled again and again.
 

@@ -1,4 +1,4 @@
-"""Use samples without a label, by scores that change little between neighbors or by label propagation.
+"""Use samples without a label, by a penalty on neighboring class scores or by label propagation.
 
 `GraphPenalty` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its
 nearest ones. Its Laplacian is divided by the mean degree, and is one more matrix in the sums of the
@@ -46,16 +46,16 @@ TOLERANCE, MOST_STEPS = 1e-6, 5000
 
 
 class UnlabeledUse(BaseEstimator):
-    """Base class of the uses of unlabeled samples.
+    """Base class of the ways to use unlabeled samples.
 
-    An object of a subclass is a value of the parameter ``unlabeled`` of `SmoothEmbedding`. A fit first
-    calls `labels`, which may give labels to rows that have none. The regression is then solved by
-    `sums`, or directly if `is_exact` is True and the centers are the rows. All members have defaults.
-    With the defaults, unlabeled rows are centers of the map and have no other influence.
+    Pass an object of a subclass as the parameter ``unlabeled`` of `SmoothEmbedding`. A fit first calls
+    `labels`, which may give labels to rows that have none. The regression is then solved by `sums`, or
+    directly if `is_exact` is True and the centers are the rows. All members have defaults. With the
+    defaults, unlabeled rows are centers of the map and have no other influence.
 
-    Parameters of a use are, like those of every scikit-learn estimator, the arguments of ``__init__``
-    and are stored under the same names. A file cannot contain a use that nsse does not define. Set
-    ``unlabeled`` of the fitted model to None before you save it.
+    As in scikit-learn, parameters are arguments of ``__init__`` and are stored under the same names. A
+    file cannot contain your own subclass. Set ``unlabeled`` of the fitted model to None before you save
+    it.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class UnlabeledUse(BaseEstimator):
         near : Rows
             The training rows in the metric of the model. ``near.held()`` contains them all,
             ``near.codes`` contains for each row the position of its label in ``near.classes``, or −1 if
-            it has none, and ``near.is_labeled`` tells which rows have one.
+            it has none, and ``near.is_labeled`` is True for rows that have one.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class Labeled(UnlabeledUse):
 
 
 class GraphPenalty(UnlabeledUse):
-    """Class scores that change little between neighboring samples, labeled or not.
+    """Penalize differences of class scores between neighboring samples, labeled or not.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class GraphPenalty(UnlabeledUse):
 
 
 class LabelPropagation(UnlabeledUse):
-    """Labels given to all samples along the graph of neighbors before the model learns from them.
+    """Propagate labels to all samples along a graph of neighbors, before the model learns from them.
 
     Parameters
     ----------

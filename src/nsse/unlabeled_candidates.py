@@ -1,11 +1,11 @@
-"""Values of candidates that use unlabeled samples, from real fits to the training part of every split.
+"""Compute values of candidates that use unlabeled samples, by a fit to the training part of every split.
 
-Held-out samples have no part in these fits, as new samples will have none. Each use of unlabeled samples
+Held-out samples have no part in these fits, just as new samples have none. Each use of unlabeled samples
 is combined with a few settings that are good without them.
 
-If the centers are fewer than the samples, class scores cannot follow a graph, and only the propagation
-of labels is tried. It is then also tried along the Euclidean graph of all samples, which knows no label
-and serves every split.
+If there are fewer centers than samples, class scores cannot follow a graph, so only the propagation of
+labels is tried. It is then also tried along the Euclidean graph of all samples, which does not depend on
+labels and is the same for every split.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UnlabeledSamples:
     samples : Samples
         The labeled samples.
     X : {ndarray, sparse matrix}
-        Their rows, those of some samples without a label, and more of these for a graph.
+        Their rows, followed by rows without a label, of which the last ones are only used in a graph.
     weights : ndarray
         Weights of the rows that models are fitted to, which are the first ones.
     is_exact : bool

@@ -1,4 +1,4 @@
-"""Estimators that learn more samples after a fit, and forget samples (`nsse.updates`)."""
+"""Add samples to fitted estimators and remove samples from them (`nsse.updates`)."""
 
 from __future__ import annotations
 

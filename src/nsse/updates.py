@@ -1,4 +1,4 @@
-"""Updates of a fitted model: samples that are learned later, and samples that are forgotten.
+"""Update a fitted model by samples that are added later, and by samples that are removed.
 
 With fixed centers, metric and width, the class scores depend on the training samples only through
 
@@ -96,7 +96,7 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """What a fit keeps if its centers are its rows: everything else can be made of the map.
+    """The state of a fit whose centers are its rows. Everything else can be computed from the map.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Begun:
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """What a model keeps of the samples that it has learned.
+    """The sums over the samples that a model has learned from.
 
     Attributes
     ----------
