@@ -1,20 +1,21 @@
-"""Check the prose of the documentation for mistakes that can be counted.
+"""Check the prose of pages and docstrings for mistakes that can be counted.
 
-    python release/prose.py README.md docs         # in `make lint`
+    python release/prose.py README.md docs src     # in `make lint`
     python release/prose.py docs/howto             # these pages
     python release/prose.py docs --show splices    # where a rule matches
 
 The table has the number of words of each page, its readability (Flesch reading ease, where 60 is plain
-English and 30 is a research paper), and the number of matches of each rule per 1,000 words. Code,
-tables and formulas do not count. The check fails if all pages together exceed the limit of a rule. The
-limits are close to the counts of metric-learn's documentation. It also fails if a block of code is
-wider than 79 columns, or if codespell finds a misspelled word. A low count does not mean that a text
-is good.
+English and 30 is a research paper), and the number of matches of each rule per 1,000 words. The
+docstrings of a folder are one row. Code, tables and formulas do not count. The check fails if all pages
+together or all docstrings together exceed the limit of a rule. The limits are close to the counts of
+metric-learn's documentation. It also fails if a block of code is wider than 79 columns, or if codespell
+finds a misspelled word. A low count does not mean that a text is good.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import subprocess
 import sys
@@ -30,6 +31,7 @@ BRITISH = (
     r"|behaviour\w*|favour\w*|whilst|analyse[sd]?"
     r"|(?:normal|standard|optim|minim|maxim|general|regular|factor|real)is(?:e[sdr]?|ing|ations?)"
 )
+PERSONS = "knows?|tells?|told|speaks?|says?|said|wants?|insists?|promises|travels?"
 OPENINGS = "Where|Whoever|Of|Without|Beyond|Behind"
 
 
@@ -45,19 +47,32 @@ RULES = {
     "splices": Rule(re.compile(r"[a-z)\]][:;] (?=[a-z])(?!e\.g|i\.e)"), 8.0),
     "beside": Rule(re.compile(r"\bbeside\b", re.IGNORECASE), 0.05),
     "those of": Rule(re.compile(r"\b(?:that|those|these) of\b"), 0.3),
+    "persons": Rule(re.compile(rf"\b(?:{PERSONS})\b", re.IGNORECASE), 1.0),
     "openings": Rule(re.compile(rf"(?:^|(?<=[.!?] ))(?:{OPENINGS})\b"), 0.3),
     "british": Rule(re.compile(rf"\b(?:{BRITISH})\b", re.IGNORECASE), 0.0),
 }
 
 
-def pages(names: Sequence[Path]) -> list[Path]:
-    """Return the pages of files and folders that are written by hand."""
+def files(names: Sequence[Path], kind: str) -> list[Path]:
+    """Return the files of a kind (``"*.md"``), given or in folders, that are written by hand."""
     return [
-        page
+        file
         for name in names
-        for page in (sorted(name.rglob("*.md")) if name.is_dir() else [name])
-        if not page.is_relative_to(name) or page.relative_to(name).parts[:1] not in MADE
+        for file in (sorted(name.rglob(kind)) if name.is_dir() else [name])
+        if file.match(kind) and (file == name or file.relative_to(name).parts[:1] not in MADE)
     ]
+
+
+def docstrings_of(source: str) -> str:
+    """Return the prose of the docstrings of a module, without examples, and without names and types."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node) or ""
+            text = re.sub(r"(?m)^\s*(?:>>>|\.\.\.).*$", " ", text)
+            text = re.sub(r"(?m)^\S.* : .*$|^.*\n-{3,}$", " ", text)
+            found.append(prose_of(text.replace("``", "`")))
+    return " ".join(found)
 
 
 def prose_of(text: str) -> str:
@@ -106,26 +121,43 @@ def spelling(found: Sequence[Path]) -> list[str]:
 
 def check(names: Sequence[Path], show: str | None = None) -> list[str]:
     """Print the table, and return what exceeds the limits."""
-    total, words, problems = Counter[str](), 0, []
-    print(f"{'words':>6}{'ease':>6}" + "".join(f"{name:>10}" for name in RULES))
-    for page in pages(names):
-        name, text = page.as_posix(), page.read_text(encoding="utf-8")
+    pages = files(names, "*.md")
+    modules = files(names, "*.py")
+    problems = []
+    texts = {}
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        name = page.as_posix()
+        texts[name] = prose_of(text)
         problems += [f"{name}:{n}: more than {WIDEST} columns: {line}" for n, line in wide_lines(text)]
-        prose = prose_of(text)
-        here, found = len(prose.split()), matches(prose)
-        if here:
-            print(f"{here:6d}{readability(prose):6.0f}" + _shares(found, here) + f"  {name}")
-        if show:
-            _show(name, prose, RULES[show].pattern)
-        total, words = total + found, words + here
-    print(f"{words:6d}      " + _shares(total, words) + "  all pages")
+    docstrings = (docstrings_of(module.read_text(encoding="utf-8")) for module in modules)
+    print(f"{'words':>6}{'ease':>6}" + "".join(f"{name:>10}" for name in RULES))
+    problems += counted(texts, "all pages", show)
+    problems += counted({"docstrings": " ".join(docstrings)}, "all docstrings", show)
     print(" " * 12 + "".join(f"{rule.limit:10.1f}" for rule in RULES.values()) + "  at most")
-    for name, rule in RULES.items():
-        if 1000 * total[name] > rule.limit * words:
-            problems.append(
-                f"{name}: {total[name]} matches are too many. See them with --show '{name}'."
-            )
-    return problems + spelling(pages(names))
+    return problems + spelling([*pages, *modules])
+
+
+def counted(texts: dict[str, str], name: str, show: str | None) -> list[str]:
+    """Print the rows of some texts and of all of them together, and return the rules that are exceeded."""
+    total = Counter[str]()
+    words = 0
+    for title, prose in texts.items():
+        here = len(prose.split())
+        found = matches(prose)
+        if here:
+            print(f"{here:6d}{readability(prose):6.0f}" + _shares(found, here) + f"  {title}")
+        if show:
+            _show(title, prose, RULES[show].pattern)
+        total += found
+        words += here
+    if len(texts) > 1:
+        print(f"{words:6d}      " + _shares(total, words) + f"  {name}")
+    return [
+        f"{rule}: {total[rule]} matches in {name} are too many. See them with --show '{rule}'."
+        for rule in RULES
+        if 1000 * total[rule] > RULES[rule].limit * words
+    ]
 
 
 def _shares(found: Counter[str], words: int) -> str:
@@ -140,10 +172,10 @@ def _show(name: str, prose: str, pattern: re.Pattern[str]) -> None:
 def main() -> int:
     """Run the check."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("pages", nargs="+", type=Path, help="Markdown files, or folders of them")
+    parser.add_argument("names", nargs="+", type=Path, help="Markdown and Python files, or folders")
     parser.add_argument("--show", choices=list(RULES), help="print the matches of a rule")
     options = parser.parse_args()
-    problems = check(options.pages, options.show)
+    problems = check(options.names, options.show)
     print("\n".join(problems))
     return 1 if problems else 0
 
