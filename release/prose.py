@@ -139,7 +139,7 @@ def check(names: Sequence[Path], show: str | None = None) -> list[str]:
 
 
 def counted(texts: dict[str, str], name: str, show: str | None) -> list[str]:
-    """Print the rows of some texts and of all of them together, and return the rules that are exceeded."""
+    """Print a row for each text and one for all of them, and return the rules that they break."""
     total = Counter[str]()
     words = 0
     for title, prose in texts.items():
