@@ -60,7 +60,8 @@ def test_docstrings_are_checked_apart_from_pages(tmp_path, rule):
     module.write_text(f'"""Title.\n\n{5 * BAD[rule]}\n"""\n', encoding="utf-8")
     done = run(page(tmp_path, 50 * GOOD), tmp_path)
     assert done.returncode == 1
-    assert f"{rule}: 5 matches in all docstrings" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(f"{rule}: ")
+    assert "matches in all docstrings are too many" in done.stdout
 
 
 def test_names_types_and_examples_of_docstrings_are_no_prose(tmp_path):
