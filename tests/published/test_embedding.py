@@ -151,60 +151,22 @@ def test_as_many_components_as_distinct_samples_are_found_and_no_more(make_blobs
 # Independent routes agree
 
 
-@pytest.mark.parametrize("d", [3, 9, 15])
-def test_krylov_space_and_full_solver_agree(digits, monkeypatch, d):
+@pytest.mark.parametrize("d", [2, 5, 9])
+def test_subspace_iteration_and_full_solver_agree(digits, monkeypatch, d):
     problem = problem_of(*digits, mu2=0.05, n_components=d)
-    monkeypatch.setattr(embedding, "ROWS_PER_COLUMN", 1)
-    by_krylov = embed(problem, 0.6)
-    monkeypatch.setattr(embedding, "ROWS_PER_COLUMN", 10**9)
+    by_iteration = embed(problem, 0.6)
+    monkeypatch.setattr(embedding, "MOST_STEPS", 0)
     by_full = embed(problem, 0.6)
-    np.testing.assert_allclose(by_krylov.eigenvalues, by_full.eigenvalues, rtol=1e-9)
-    np.testing.assert_allclose(projector(by_krylov.Y), projector(by_full.Y), atol=1e-6)
+    np.testing.assert_allclose(by_iteration.eigenvalues, by_full.eigenvalues, rtol=1e-9)
+    np.testing.assert_allclose(projector(by_iteration.Y), projector(by_full.Y), atol=1e-6)
 
 
-@pytest.mark.parametrize("limit", ["LARGEST_CONDITION", "HARMLESS"])
-def test_qr_and_cholesky_agree(blobs, monkeypatch, limit):
-    problem = problem_of(*blobs, n_components=5)
+@pytest.mark.parametrize("d", [2, 5])
+def test_qr_and_cholesky_agree(blobs, monkeypatch, d):
+    problem = problem_of(*blobs, n_components=d)
     by_cholesky = embed(problem, SIGMA)
-    monkeypatch.setattr(embedding, limit, 0.0)
+    monkeypatch.setattr(embedding, "LARGEST_CONDITION", 0.0)
     by_qr = embed(problem, SIGMA)
-    routes = by_cholesky.factorization, by_qr.factorization
-    # A solution that is checked, and found to be one, is kept.
-    assert routes == ("cholesky", "qr" if limit == "LARGEST_CONDITION" else "cholesky")
+    assert (by_cholesky.factorization, by_qr.factorization) == ("cholesky", "qr")
     np.testing.assert_allclose(by_qr.eigenvalues, by_cholesky.eigenvalues, rtol=1e-9)
     np.testing.assert_allclose(projector(by_qr.Y), projector(by_cholesky.Y), atol=1e-7)
-
-
-@pytest.mark.parametrize("start", [False, True])
-@pytest.mark.parametrize("d", [2, 9])
-def test_a_factor_of_the_kernel_and_one_of_p_agree(digits, monkeypatch, d, start):
-    problem, other = (problem_of(*digits, n_components=d) for _ in range(2))
-    basis = embed(problem, 0.4).basis if start else None
-    by_p = embed(problem, SIGMA, basis)
-    monkeypatch.setattr(embedding, "LEAST_ROWS", 1)
-    by_kernel = embed(other, SIGMA, basis)
-    assert (by_p.factorization, by_kernel.factorization) == ("cholesky", "kernel")
-    np.testing.assert_allclose(by_kernel.eigenvalues, by_p.eigenvalues, rtol=1e-9)
-    np.testing.assert_allclose(projector(by_kernel.Y), projector(by_p.Y), atol=1e-5)
-    assert by_kernel.slope == pytest.approx(by_p.slope, rel=1e-5)
-    assert embed(other, 5.0).factorization == "cholesky"
-
-
-@pytest.mark.parametrize("d", [4, 12])
-def test_a_warm_start_does_not_change_the_result(digits, d):
-    problem = problem_of(*digits, mu2=0.05, n_components=d)
-    cold = embed(problem, 0.6)
-    for other in (0.1, 0.5, 2.0):
-        warm = embed(problem, 0.6, embed(problem, other).basis)
-        assert warm.excess == pytest.approx(cold.excess, rel=1e-9)
-        np.testing.assert_allclose(projector(warm.Y), projector(cold.Y), atol=1e-6)
-
-
-@pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
-def test_a_rough_solution_is_an_embedding_a_little_worse(digits, sigma):
-    problem = problem_of(*digits, mu2=0.05, n_components=3)
-    exact, rough = embed(problem, sigma), embed(problem, sigma, residual=1e-3)
-    assert (exact.is_rough, rough.is_rough) == (False, True)
-    assert exact.excess * (1 - 1e-9) <= rough.excess <= exact.excess * (1 + 1e-3)
-    assert rough.slope == pytest.approx(exact.slope, rel=1e-2)
-    np.testing.assert_allclose(rough.Y.T @ rough.Y, np.eye(3), atol=1e-10)

@@ -1,13 +1,13 @@
-"""The method of the paper.
+"""Implement the method of the paper.
 
 Read the files in this order:
 
-- ``objective``: Eq. (11) and its slope,
-- ``embedding``: Y at one σ, Eqs. (12) and (13), with the triangular factors of ``factors``,
-- ``alternating``: Algorithm 1, with Eq. (14),
-- ``scale``: the search for the best σ that `NSSE` uses instead of Algorithm 1 by default,
-- ``trace``: the steps that a search reports,
-- ``nsse``: the estimator.
+- ``objective`` defines Eq. (11) and its slope,
+- ``embedding`` computes Y at one σ, Eqs. (12) and (13),
+- ``alternating`` is Algorithm 1, with Eq. (14),
+- ``scale`` searches for the best σ, which `NSSE` does by default instead of Algorithm 1,
+- ``trace`` records the steps of a search,
+- ``nsse`` is the estimator.
 """
 
 from nsse.published.nsse import NSSE, Condition

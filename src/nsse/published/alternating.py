@@ -19,8 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats
-from nsse.published.embedding import Embedding, embed
-from nsse.published.factors import EPS
+from nsse.published.embedding import EPS, Embedding, embed
 from nsse.published.objective import Problem
 from nsse.published.scale import Bounds, Found
 from nsse.published.trace import Recorder
@@ -39,15 +38,14 @@ def alternate(
     """
     problem, grid = recorder.problem, np.geomspace(*bounds, N_SIGMAS)
     sigma = math.sqrt(bounds[0] * bounds[1]) if start is None else start
-    basis, previous = None, math.inf
+    previous = math.inf
     for iteration in range(max_iter):
-        found = recorder.record("embedding", embed(problem, sigma, basis), iteration)  # line 4
+        found = recorder.record("embedding", embed(problem, sigma), iteration)  # line 4
         moved = best_scale(problem, found, grid)  # line 5
         if moved is not found:
             recorder.record("scale", moved, iteration)
         converged = moved is found or previous - moved.excess <= tol * moved.excess
         sigma = moved.sigma
-        basis = found.basis
         previous = moved.excess
         if converged:
             break

@@ -1,4 +1,4 @@
-"""NSSE, the method of the paper, as a scikit-learn transformer and classifier."""
+"""Provide NSSE, the method of the paper, as a scikit-learn transformer and classifier."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from nsse.labels import encoded, warn_of_marker
 from nsse.maps import KernelMap
 from nsse.metrics.learned import centered
 from nsse.published.alternating import alternate
-from nsse.published.embedding import GUARD, embed
+from nsse.published.embedding import embed
 from nsse.published.objective import Problem, Weights
 from nsse.published.scale import Found, minimize
 from nsse.published.trace import Recorder, Step, Stopped, Trace
@@ -54,15 +54,15 @@ FROM_FIT = 4
 
 @dataclass(frozen=True)
 class Condition:
-    """How the eigenproblem of the solution was solved, and how hard it was.
+    """Describe how the eigenproblem of the solution was solved, and how hard it was.
 
     Attributes
     ----------
-    factorization : {"kernel", "cholesky", "qr"}
-        "kernel" if the kernel matrix K was factorized, "cholesky" if P = KSK + μ2 I was, and "qr" if P
-        is so ill-conditioned that its factor was computed by a QR factorization.
+    factorization : {"cholesky", "qr"}
+        "cholesky" if P = KSK + μ2 I was factorized, and "qr" if P is so ill-conditioned that its factor
+        was computed by a QR factorization.
     condition_number : float
-        Estimate of cond(P), or of cond(K) with "kernel".
+        Estimate of cond(P).
     """
 
     factorization: str
@@ -278,7 +278,7 @@ class NSSE(EmbeddingClassifier):
             Bytes, without the samples themselves. An ill-conditioned problem takes about twice as many.
         """
         d = n_classes - 1 if self.n_components is None else self.n_components
-        rows = 2 * n_features + 60 * (d + GUARD)  # samples in the metric, embeddings of a search
+        rows = 2 * n_features + 60 * d  # samples in the metric, embeddings of a search
         return int(8 * n_samples * (MATRICES * n_samples + rows))
 
     def _weights(self, n_samples: int, n_classes: int) -> Weights:
