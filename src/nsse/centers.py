@@ -42,10 +42,10 @@ STEPS = 4
 class CenterSelector(ABC):
     """Base class of center selectors, which choose the centers of a map from the training rows.
 
-    A subclass defines ``__call__``. An object of it is then a value of the parameter ``centers`` of
-    `SmoothEmbedding`. A function with the same arguments can be passed as well. A file contains the
-    chosen centers, but it cannot contain a selector that nsse does not define. Set ``centers`` of the
-    fitted model to None before you save it.
+    A subclass defines ``__call__``. Pass an object of it as the parameter ``centers`` of
+    `SmoothEmbedding`. You can also pass a function with the same arguments. A file contains the chosen
+    centers, but it cannot contain your own selector. Set ``centers`` of the fitted model to None before
+    you save it.
 
     See Also
     --------
@@ -123,7 +123,7 @@ class _NumberOfCenters(CenterSelector):
 
 @dataclass(frozen=True)
 class KMeansCenters(_NumberOfCenters):
-    """Means of clusters, the same number in every class as far as its rows go.
+    """Choose means of clusters, the same number in every class that has enough rows.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class KMeansCenters(_NumberOfCenters):
 
     See Also
     --------
-    CentersPerClass : Samples drawn at random, for sparse ones.
+    CentersPerClass : Random samples of every class, also for sparse samples.
     nsse.SmoothEmbedding : Takes it as ``centers``.
 
     Examples
@@ -176,7 +176,7 @@ class KMeansCenters(_NumberOfCenters):
 
 @dataclass(frozen=True)
 class CentersPerClass(_NumberOfCenters):
-    """Rows drawn at random, the same number from every class as far as its rows go.
+    """Choose rows at random, the same number from every class that has enough rows.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class CentersPerClass(_NumberOfCenters):
 
 @dataclass(frozen=True)
 class RandomCenters(_NumberOfCenters):
-    """Rows drawn at random from all, those without a label too.
+    """Choose rows at random from all rows, with or without a label.
 
     Parameters
     ----------

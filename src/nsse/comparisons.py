@@ -48,7 +48,7 @@ class Comparison:
 
     See Also
     --------
-    nsse.comparisons.compare : Makes it.
+    nsse.comparisons.compare : Returns an object of this class.
 
     Examples
     --------

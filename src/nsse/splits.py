@@ -18,12 +18,12 @@ __all__ = ["BalancedSplits", "GroupedSplits"]
 
 @dataclass
 class BalancedSplits:
-    """Random splits that hold out the same share of every class, and every sample equally often.
+    """Hold out the same share of every class at random, and every sample equally often.
 
-    Each class is dealt like a deck of cards. It is shuffled, dealt to one validation set after another,
-    and shuffled again when it is used up. This varies less than independent draws. At least one sample
-    of a class is held out and at least one stays in the training part. The only sample of a class always
-    stays there.
+    The samples of each class are shuffled, given to one validation set after another, and shuffled again
+    when all of them have been used. Scores vary less than with independent draws. At least one sample of
+    a class is held out, and at least one is in the training part. If a class has only one sample, it is
+    always in the training part.
 
     Parameters
     ----------
@@ -71,22 +71,22 @@ class BalancedSplits:
 
 @dataclass
 class GroupedSplits:
-    """Random splits that keep groups of samples together, and class proportions as far as possible.
+    """Hold out whole groups of samples at random, with about the same share of every class.
 
-    `StratifiedGroupKFold` of scikit-learn, shuffled again and again.
+    The splits are folds of scikit-learn's `StratifiedGroupKFold`, shuffled again for every pass.
 
     Parameters
     ----------
     n_repeats : int
         Number of splits.
     validation_fraction : float
-        Share of the samples that is held out, about.
+        Approximate share of the samples that is held out.
     random_state : int, RandomState instance or None
         Shuffles the groups.
 
     See Also
     --------
-    BalancedSplits : Where there are no groups.
+    BalancedSplits : Splits without groups.
 
     Examples
     --------

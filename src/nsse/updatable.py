@@ -33,7 +33,7 @@ from nsse.updates import Begun, Updates, not_learned
 
 
 class Updating:
-    """Decorate a method that needs samples that add up, so that other models do not have it.
+    """Decorate a method that needs sums over samples, so that models without such sums do not have it.
 
     The error of other models names the parameter that prevents updates. scikit-learn's ``available_if``
     shows that reason only as the cause of another error.
