@@ -73,26 +73,42 @@ class Comparison:
         """Compare all settings on a few splits, and the best of them on the others."""
         n_first = max(1, len(self.splits) // FIRST_SHARE)
         first, rest = self.splits[:n_first], self.splits[n_first:]
-        found = self.on_splits(first, self.grid.settings)
+        found = self.on_splits(first, self.grid.settings, with_norms=not rest)
         if not found and first:
             raise KeyboardInterrupt
         best = self.best_settings(found)
         for augment in self.grid.augmentations:
             own = self.grid.with_augmentation(best, augment)
-            more = self.on_splits(first[: len(found)], own)
+            more = self.on_splits(first[: len(found)], own, with_norms=not rest)
             if len(more) == len(found):
                 found = [[*some, *others] for some, others in zip(found, more, strict=True)]
         if self.grid.augmentations:
             best = self.best_settings(found)
         found = [[one for one in some if one.setting in best] for some in found]
-        if not self.is_interrupted:
-            by_augmentation: dict[int, list[Setting]] = {}
-            for one in found[0] if found else ():
-                by_augmentation.setdefault(id(one.setting.augment), []).append(one.setting)
-            parts = [self.on_splits(rest, own) for own in by_augmentation.values()]
-            n_done = min(map(len, parts), default=0)
-            found += [[one for part in parts for one in part[split]] for split in range(n_done)]
+        if found and rest:
+            on_rest = self.second_round(rest, [one.setting for one in found[0]])
+            if not on_rest:  # it was interrupted
+                found[0] = self.with_norms(found[0])
+            found += on_rest
         return self.joined(found)
+
+    def second_round(self, splits: Sequence[Split], settings: Sequence[Setting]) -> list[list[HeldOut]]:
+        """Return the held-out values of settings with several augmentations, split by split."""
+        by_augmentation: dict[int, list[Setting]] = {}
+        for setting in settings:
+            by_augmentation.setdefault(id(setting.augment), []).append(setting)
+        parts = [self.on_splits(splits, own, with_norms=True) for own in by_augmentation.values()]
+        n_done = min(map(len, parts), default=0)
+        return [[one for part in parts for one in part[split]] for split in range(n_done)]
+
+    def with_norms(self, found: Sequence[HeldOut]) -> list[HeldOut]:
+        """Return values on the first split with the norms of the functions."""
+        with_norms = []
+        for one in found:
+            parts = self.samples, self.base, self.grid, self.splits[0]
+            own = held_out_values(*parts, [one.setting], with_norms=True)[0]
+            with_norms.append(replace(one, norms=own.norms))
+        return with_norms
 
     def with_unlabeled(self, compared: Compared, unlabeled: UnlabeledSamples, own: Any) -> Compared:
         """Return the candidates, and uses of unlabeled samples with the best settings, on some splits.
@@ -130,10 +146,15 @@ class Comparison:
         own, wanted = self.grid.own, self.with_use(self.grid.own)
         return compared.candidates.index(wanted if wanted in compared.candidates else own)
 
-    def on_splits(self, splits: Sequence[Split], settings: Sequence[Setting]) -> list[list[HeldOut]]:
-        """Return the held-out values of settings with the same augmentation, split by split."""
+    def on_splits(
+        self, splits: Sequence[Split], settings: Sequence[Setting], with_norms: bool
+    ) -> list[list[HeldOut]]:
+        """Return the held-out values of settings with the same augmentation, split by split.
+
+        Norms of functions hardly depend on the split, so they are computed on the first of them alone.
+        """
         jobs = [
-            (self.samples, self.base, self.grid, split, settings, split is self.splits[0])
+            (self.samples, self.base, self.grid, split, settings, with_norms and split is splits[0])
             for split in splits
         ]
         done = self.worked(held_out_values, jobs, "Comparing parameters")
@@ -188,7 +209,10 @@ class Comparison:
         held = HeldOutSamples.of(self.samples, self.splits[: len(found)], weights)
         none = np.empty((len(candidates), 0, len(self.samples.rows.classes)), dtype=np.float32)
         parts = [np.concatenate([one.values for one in some]) for some in found]
-        norms = np.concatenate([np.empty(0), *(one.norms for one in (found[0] if found else ()))])
+        # Splits without norms have NaN.
+        of_splits = [np.concatenate([one.norms for one in some]) for some in found]
+        known = [own for own in of_splits if not np.isnan(own).any()]
+        norms = known[0] if known else np.full(len(candidates), np.nan)
         return Compared.of(candidates, np.concatenate([none, *parts], axis=1), held, np.sqrt(norms))
 
     def scored(
@@ -253,15 +277,12 @@ def held_out_values(
     grid: Grid,
     split: Split,
     settings: Sequence[Setting],
-    is_first: bool,
+    with_norms: bool,
 ) -> list[HeldOut]:
-    """Return the values of the candidates of settings on a split, in the order of the settings.
-
-    Norms of functions hardly depend on the split, so they are computed on the first one alone.
-    """
+    """Return the values of the candidates of settings on a split, in the order of the settings."""
     with quiet(), one_blas_thread():  # splits have few rows, on which several threads fight
         fold = Fold.of(samples, base, split, settings[0].augment)
-        found = {id(one.setting): one for one in fold.values(grid, settings, is_first)}
+        found = {id(one.setting): one for one in fold.values(grid, settings, with_norms)}
     return [found[id(setting)] for setting in settings]
 
 

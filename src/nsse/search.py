@@ -79,7 +79,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         best single candidate is used. All candidates are scored on one split, the best 64 on three, and
         the best 16 on all. This takes about ten times as long. None builds the stack, by the log-loss of
         held-out samples.
-    slope_penalty : float, default=0.0006
+    slope_penalty : float, default=0.0002
         ν, the penalty for steep maps in the stack, as a share of the lowest log-loss of a candidate. A
         larger value gives a smoother map with larger certified radii, at a larger error. Values from 0
         to 0.003 are usual. It must be 0 with kernels whose slope is infinite, such as the exponential
@@ -177,7 +177,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         augment: Sequence[Any] | None = None,
         cv: Any = None,
         scoring: Any = None,
-        slope_penalty: float = 0.0006,
+        slope_penalty: float = 0.0002,
         max_members: int = 8,
         max_samples: int = 2000,
         refit: bool = True,
