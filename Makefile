@@ -1,15 +1,15 @@
-# Two commands do everything: `make demo` and `make test`. Each builds its environment from nothing.
+# Start with `make demo` and `make test`. Each creates the environment that it needs.
 PYTHON ?= python3
 VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
-# What needs the optional parts is tested with the newest versions of them only.
+# These tests need optional parts and run with the newest versions only.
 NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_numbers.py test_pages.py test_prose.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint lint-report types check coverage test-oldest bench study maps certificates reproduce docs dist check-dist clean
 
-help: ## Show what can be made.
+help: ## Show these commands.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/bin/python:
@@ -28,7 +28,7 @@ $(VENV)/.release: $(VENV)/.test
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[release]'
 	@touch $@
 
-# UMAP, in the gallery, compiles its code where it has not run before: that is part of installing it.
+# UMAP compiles its code at its first use, so it is used once as a part of the installation.
 $(VENV)/.docs: pyproject.toml constraints/newest.txt $(VENV)/.test
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[docs]'
 	$(RUN)/python -W ignore -c 'import umap'
@@ -39,12 +39,12 @@ $(OLDEST)/.test: pyproject.toml constraints/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/oldest.txt -e '.[images]' pytest pytest-xdist pandas polars
 	@touch $@
 
-demo: $(VENV)/.demo ## Draw the digits: a class map, a table of errors and coordinates in demo/.
+demo: $(VENV)/.demo ## Write a class map of the digits, a table of errors and coordinates to demo/.
 	$(RUN)/nsse demo --out demo
 
-test: lint types check ## Lint, types and the whole test suite.
+test: lint types check ## Check style and types, and run all tests.
 
-quick: $(VENV)/.test ## The tests that need little time: 45 seconds on two cores.
+quick: $(VENV)/.test ## Run the quick tests in less than a minute on two cores.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.test lint-report
@@ -52,7 +52,7 @@ lint: $(VENV)/.test lint-report
 	$(RUN)/ruff format --check .
 	$(RUN)/python release/prose.py README.md docs
 
-# The report's scripts: ESLint, and TypeScript on the types in their comments. CI has Node; others may not.
+# ESLint and TypeScript check the report's scripts, with types in comments. CI has Node, and others may not.
 ifneq ($(shell command -v npm 2> /dev/null),)
 lint-report: node_modules/.installed
 	npm run --silent lint
@@ -68,32 +68,32 @@ node_modules/.installed: package.json package-lock.json
 types: $(VENV)/.test
 	$(RUN)/mypy
 
-# One BLAS thread per test process: two processes on two cores beat two threads fighting for them.
+# Two test processes with one BLAS thread each are faster than one process with two threads.
 check: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
 
-coverage: $(VENV)/.test ## Which lines of src no test runs; fails below 95 % (some 10 minutes).
+coverage: $(VENV)/.test ## Print the lines of src that no test runs, and fail below 95 % (10 minutes).
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/coverage run -m pytest -n 2 --dist worksteal
 	$(RUN)/coverage combine --quiet
 	$(RUN)/coverage report
 
-test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
+test-oldest: $(OLDEST)/.test ## Run the tests without optional parts on the oldest supported versions.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,$(NEWEST_ONLY))
 
-bench: $(VENV)/.test ## Speed beside SVMs and the literal method; a million rows (set NSSE_DATA).
+bench: $(VENV)/.test ## Measure speed, compared with SVMs, and fit a million rows (needs NSSE_DATA).
 	$(RUN)/python benchmarks/fits.py
 	$(RUN)/python benchmarks/tuning_time.py
 	$(RUN)/python benchmarks/centres.py
 	$(RUN)/python benchmarks/million.py
 
-# Hours on one core; it goes on where it was stopped. UMAP is in no other environment of ours.
-study: $(VENV)/.test ## NSSE beside what people use on many sets: docs/when_to_use.md (needs NSSE_DATA).
+# This takes hours on one core and continues where it was stopped.
+study: $(VENV)/.test ## Compare methods on many data sets for docs/research/study.md (needs NSSE_DATA).
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,umap]'
 	$(RUN)/python -m reproduction study
 	$(RUN)/python -m reproduction imbalanced
 
-# PCovC is in skmatter, which asks for an older scikit-learn but runs with the newest.
-maps: $(VENV)/.test ## Supervised maps on new samples, and certified accuracy: docs/research (needs NSSE_DATA).
+# PCovC is in skmatter, which requires an older scikit-learn but runs with the newest.
+maps: $(VENV)/.test ## Compare supervised maps of new samples, and certified accuracy (needs NSSE_DATA).
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,evidence]'
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps skmatter==0.4.1
 	$(RUN)/python -m reproduction maps
@@ -101,25 +101,25 @@ maps: $(VENV)/.test ## Supervised maps on new samples, and certified accuracy: d
 	$(RUN)/python -m reproduction certified
 	$(RUN)/python -m reproduction certified --page
 
-reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
+reproduce: $(VENV)/.test ## Compute the paper's tables, run times and figures again (needs NSSE_DATA).
 	$(RUN)/python -m reproduction all
 
-certificates: $(VENV)/.test ## Attacks inside the certified radii: no label may change.
+certificates: $(VENV)/.test ## Attack certified radii, within which no label may change.
 	$(RUN)/python benchmarks/certificates.py
 
-# The site is looked at when it is there: a page for every name and command, links, the report in a browser.
-docs: $(VENV)/.docs ## The site in docs/_build/html: guide, gallery (its examples run), reference; no warnings.
-	rm -rf docs/api  # pages of names that are gone would stop the build
+# Tests check the built site: a page for every name and command, links, and the report in a browser.
+docs: $(VENV)/.docs ## Build the site in docs/_build/html and run its examples.
+	rm -rf docs/api  # pages of removed names would stop the build
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NSSE_SITE=docs/_build/html $(RUN)/python -m pytest -q tests/site
 
-dist: $(VENV)/.release ## Wheel and sdist in dist/, their metadata checked.
+dist: $(VENV)/.release ## Build wheel and sdist in dist/, and check their metadata.
 	rm -rf dist
 	$(RUN)/python -m build --no-isolation --outdir dist .
 	$(RUN)/python -m twine check --strict dist/*
 
-check-dist: $(VENV)/.release ## What dist/ gives in empty environments: library, parts, commands, types, Pythons, sdist.
+check-dist: $(VENV)/.release ## Install dist/ in empty environments and try it.
 	$(RUN)/python release/check.py dist
 
-clean: ## Remove the environments and what the commands left behind.
+clean: ## Remove the environments and the files that the commands wrote.
 	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .coverage* node_modules

@@ -2,7 +2,7 @@
 Digits: new samples in supervised UMAP and in two class maps
 ============================================================
 
-Supervised UMAP draws clean islands of the samples that it is fitted to. This example asks where
+Supervised UMAP draws clean islands of the samples that it is fitted to. This example shows where
 *new* samples are placed. All methods are trained on 30 images of each digit and draw 1,497 new ones.
 
 UMAP needs ``pip install 'nsse[umap]'``. It compiles its code at the first use.
