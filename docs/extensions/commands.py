@@ -1,7 +1,7 @@
-"""Pages of the commands: their options as they know them, and examples that are typed in at every build.
+"""Show the options of commands on their pages, and run their examples in every build.
 
-``{command} fit`` says what a command does and which options it has; ``{typed}`` runs the commands of its
-body, in a folder that holds `digits/train`, `digits/test` and `digits.nsse`, and shows what they print.
+``{command} fit`` describes a command and its options. ``{typed}`` runs the commands of its body in a
+folder with `digits/train`, `digits/test` and `digits.nsse`, and shows what they print.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PREPARED = ("nsse datasets digits --out digits", "nsse fit digits/train --size 8
 
 
 def command_named(words: list[str]) -> Any:
-    """The command that these words call: ``["fit"]``."""
+    """Return the command that these words call, such as ``["fit"]``."""
     found = typer.main.get_command(app)
     for word in words:
         found = found.commands[word]
@@ -33,12 +33,12 @@ def command_named(words: list[str]) -> Any:
 
 
 class Command(SphinxDirective):
-    """Usage, purpose, arguments and options of the command that is named."""
+    """Show usage, purpose, arguments and options of a command."""
 
     required_arguments, final_argument_whitespace = 1, True
 
     def run(self) -> list[nodes.Node]:
-        """Called for every use."""
+        """Return the description of the command."""
         words = self.arguments[0].split()
         command = command_named(words)
         paragraphs = (command.help or "").split("\n\n")
@@ -47,12 +47,12 @@ class Command(SphinxDirective):
 
 
 class Typed(SphinxDirective):
-    """Commands, each with what it prints."""
+    """Run commands and show what each of them prints."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Called for every use."""
+        """Return the commands with their output."""
         folder = prepared_folder()
         text = "\n".join(f"$ {line}\n{printed(line, folder)}" for line in self.content).rstrip()
         return [nodes.literal_block(text, text, language="console")]
@@ -60,7 +60,7 @@ class Typed(SphinxDirective):
 
 @cache
 def prepared_folder() -> str:
-    """The folder in which examples are typed, made once."""
+    """Return the folder in which examples run, which is made once."""
     folder = mkdtemp(prefix="nsse-site-")
     for line in PREPARED:
         printed(line, folder)
@@ -68,7 +68,7 @@ def prepared_folder() -> str:
 
 
 def printed(line: str, folder: str) -> str:
-    """What a command prints, 80 columns wide and without colours; one that fails stops the build."""
+    """Return what a command prints, in 80 columns and without colors. A failure stops the build."""
     program, *arguments = shlex.split(line)
     assert program == "nsse", line
     with chdir(folder):
@@ -97,7 +97,7 @@ def _is_argument(parameter: Any) -> bool:
 
 
 def _options(parameters: list[Any]) -> nodes.table:
-    """A row for each: how it is typed, and what it does."""
+    """Return a table with a row for each option, how it is written and what it does."""
     body = nodes.tbody()
     for parameter in parameters:
         body += _row([nodes.literal(text=_spelled(parameter))], _prose(_meaning(parameter)))
@@ -112,7 +112,7 @@ def _row(*cells: list[nodes.Node]) -> nodes.row:
 
 
 def _prose(text: str) -> list[nodes.Node]:
-    """A sentence of the help: what is typed, an option or a word in backticks, as such."""
+    """Return a sentence of the help, with options and words in backticks as code."""
     parts = re.split(r"(`[^`]+`|(?<!\S)--[a-z][a-z-]*)", text)
     return [
         nodes.literal(text=part.strip("`")) if place % 2 else nodes.Text(part)
@@ -130,7 +130,7 @@ def _meaning(parameter: Any) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the directives with Sphinx."""
     app.add_directive("command", Command)
     app.add_directive("typed", Typed)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""How figures of the gallery look: as those of `nsse.report`. An example need not say so itself."""
+"""Give figures of the gallery the style of `nsse.report`, so that examples contain no style."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STYLE = {
 
 
 def reset(_gallery_conf: Any, _name: str) -> None:
-    """Give every example the same start."""
+    """Reset the style before every example."""
     import matplotlib.pyplot as plt
     from cycler import cycler
 
@@ -39,7 +39,7 @@ def reset(_gallery_conf: Any, _name: str) -> None:
 
 
 def without_repr(_block: Any, block_vars: Any, _gallery_conf: Any) -> str:
-    """Nothing: the picture of a `Plot` is pyplot's, and its repr need not follow it."""
+    """Drop the repr of a `Plot`, because the gallery already shows its figure."""
     names = block_vars["example_globals"]
     if isinstance(names.get("___"), Plot):
         names["___"] = None

@@ -1,4 +1,4 @@
-"""Names of other libraries for intersphinx, from text files: the site is built without network."""
+"""Provide names of other libraries to intersphinx from text files, so that builds need no network."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _HEADER = (
 
 
 def packed(folder: Path, out: Path) -> dict[str, tuple[str, str]]:
-    """Write an inventory of every text file, and give the mapping of intersphinx.
+    """Write an inventory for every text file, and return the mapping for intersphinx.
 
-    The first line of a file is the address of the site; then ``name domain:role priority uri title``, as
-    ``python -m sphinx.ext.intersphinx`` shows them.
+    The first line of a file is the address of the site. The other lines are ``name domain:role priority
+    uri title``, as ``python -m sphinx.ext.intersphinx`` shows them.
     """
     out.mkdir(parents=True, exist_ok=True)
     mapping = {}

@@ -1,4 +1,4 @@
-"""The report on the front page: written by the library while the site is built."""
+"""Write the report on the front page while the site is built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nsse import SmoothEmbedding
 from nsse.datasets import load_dataset
 from nsse.report import Samples, write_report
 
-# Pictures of a solid to learn from, and to show beside them.
+# Training images of each digit, and new images of each digit.
 LEARNED, SHOWN = 12, 15
 
 
@@ -36,6 +36,6 @@ def write(app: Sphinx, failed: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the report with Sphinx."""
     app.connect("build-finished", write)
     return {"parallel_read_safe": True}
