@@ -83,7 +83,7 @@ test-oldest: $(OLDEST)/.test ## Run the tests without optional parts on the olde
 bench: $(VENV)/.test ## Measure speed, compared with SVMs, and fit a million rows (needs NSSE_DATA).
 	$(RUN)/python benchmarks/fits.py
 	$(RUN)/python benchmarks/tuning_time.py
-	$(RUN)/python benchmarks/centres.py
+	$(RUN)/python benchmarks/centers.py
 	$(RUN)/python benchmarks/million.py
 
 # This takes hours on one core and continues where it was stopped.
@@ -105,7 +105,7 @@ reproduce: $(VENV)/.test ## Compute the paper's tables, run times and figures ag
 	$(RUN)/python -m reproduction all
 
 certificates: $(VENV)/.test ## Attack certified radii, within which no label may change.
-	$(RUN)/python benchmarks/certificates.py
+	$(RUN)/python benchmarks/radii.py --out radii.jsonl
 
 # Tests check the built site: a page for every name and command, links, and the report in a browser.
 docs: $(VENV)/.docs ## Build the site in docs/_build/html and run its examples.
@@ -122,4 +122,4 @@ check-dist: $(VENV)/.release ## Install dist/ in empty environments and try it.
 	$(RUN)/python release/check.py dist
 
 clean: ## Remove the environments and the files that the commands wrote.
-	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .coverage* node_modules
+	rm -rf $(VENV) $(OLDEST) demo dist radii.jsonl reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .coverage* node_modules

@@ -1,8 +1,8 @@
-"""How well class maps separate classes, and whether relevant features matter.
+"""Measure how well class maps separate classes, and whether relevant features matter.
 
     python benchmarks/ask.py maps        # nearest neighbors in class maps and in all dimensions
     python benchmarks/ask.py features    # accuracy lost by deleting a tenth of the features
-    python benchmarks/ask.py pictures    # class_map.png and explanation.png of the guide
+    python benchmarks/ask.py pictures    # class_map.png and explanation.png of the guides
 
 The digits come with scikit-learn. The other sets need NSSE_DATA. There are five splits with at most
 1500 test samples. The power of the class map was chosen on other splits.
@@ -11,7 +11,6 @@ The digits come with scikit-learn. The other sets need NSSE_DATA. There are five
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,20 +27,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from common import RESULTS, versions, write_json  # noqa: E402
-from nsse import SmoothEmbedding  # noqa: E402
-from nsse.class_maps import ClassMap, class_map_of, confusions, training_probabilities  # noqa: E402
-from nsse.datasets import per_class_split  # noqa: E402
-from nsse.explanations import feature_relevance  # noqa: E402
-from nsse.figures import new_figure, place_axes  # noqa: E402
-from nsse.plot import class_map, explanation  # noqa: E402
+from common import RESULTS, ROOT, study_samples, versions, write_json
+from nsse import SmoothEmbedding
+from nsse.class_maps import ClassMap, class_map_of, confusions, training_probabilities
+from nsse.datasets import per_class_split
+from nsse.explanations import feature_relevance
+from nsse.figures import new_figure, place_axes
+from nsse.plot import class_map, explanation
 
 Floats = NDArray[np.float64]
 
-MOST_TEST, DELETED, DRAWS = 1500, 0.1, 20
+MOST_TEST = 1500
+DELETED = 0.1  # share of the features
+DRAWS = 20
 # Names as in `reproduction.study.sets`, and training samples per class.
 MAPS = {"digits": 30, "orl": 5, "coil20": 15, "yale": 10, "embedded_banking": 10}
 OTHERS: dict[str, Any] = {
@@ -52,16 +50,8 @@ FEATURES = {"digits": 30, "genes_leukemia": 10, "spectra_coffee": 10}
 
 
 def samples(name: str) -> tuple[Floats, NDArray[Any]]:
-    """Return all samples of a set."""
-    if name == "digits":
-        return load_digits(return_X_y=True)
-    from reproduction.study import sets
-
-    there, missing = sets.found(None, [name])
-    if name not in there:
-        raise FileNotFoundError(" ".join(missing))
-    X, y = sets.samples(there[name], name)
-    return np.asarray(X, dtype=np.float64), y
+    """Return all samples of a data set."""
+    return load_digits(return_X_y=True) if name == "digits" else study_samples(name)
 
 
 def split(y: NDArray[Any], size: int, seed: int) -> tuple[Any, Any]:
@@ -131,11 +121,12 @@ def pictures(folder: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Print and store the measurements of a part, or draw the pictures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "\n").splitlines()[0])
     parser.add_argument("part", choices=["maps", "features", "pictures"])
     parser.add_argument("--sets", nargs="*")
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="file of results, or folder of pictures")
     options = parser.parse_args(argv)
     if options.part == "pictures":
         pictures(options.out or ROOT / "docs" / "images")

@@ -1,7 +1,8 @@
-"""What the benchmarks share: samples, facts about the machine, timing, tables and files."""
+"""Share samples, timing, tables, options and files of results between the benchmarks."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,15 @@ from threadpoolctl import threadpool_info
 import nsse
 from nsse.datasets import load_dataset
 
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+# The scripts use the study and models of the tests. They come last in the path, so that `PYTHONPATH` can
+# name the study of another version.
+sys.path += [str(ROOT), str(ROOT / "tests")]
+
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results"
-
+Row = dict[str, Any]
 
 GIB = 2**30
 
@@ -47,7 +52,7 @@ class Samples:
 
 
 def draw_samples(n_train: int, n_test: int, seed: int = 0) -> Samples:
-    """MNIST if NSSE_DATA has it, generated digits otherwise; classes in their own shares."""
+    """Return samples of MNIST, or generated digits if NSSE_DATA does not contain MNIST."""
     try:
         mnist = load_dataset("mnist")
     except FileNotFoundError:
@@ -58,7 +63,7 @@ def draw_samples(n_train: int, n_test: int, seed: int = 0) -> Samples:
 
 
 def _some(X: Floats, y: Labels, n_samples: int, seed: int) -> tuple[Floats, Labels]:
-    """A stratified part of the samples, or all of them in a random order."""
+    """Return a stratified part of the samples, or all of them in a random order."""
     if n_samples >= len(y):
         order = np.random.default_rng(seed).permutation(len(y))
         return X[order], y[order]
@@ -67,7 +72,7 @@ def _some(X: Floats, y: Labels, n_samples: int, seed: int) -> tuple[Floats, Labe
 
 
 def _generated_digits(n_train: int, n_test: int, seed: int) -> Samples:
-    """Blends of two digits of a class, with noise; train and test come from different originals."""
+    """Return weighted means of two digits of a class, with noise, from different originals."""
     X, y = load_digits(return_X_y=True)
     first, second, y_first, y_second = train_test_split(X / 16.0, y, stratify=y, random_state=seed)
     rng = np.random.default_rng(seed)
@@ -83,8 +88,52 @@ def _blend(X: Floats, y: Labels, n_samples: int, rng: np.random.Generator) -> tu
     return blends + rng.normal(scale=0.1, size=blends.shape), labels
 
 
+def study_samples(name: str) -> tuple[Floats, NDArray[Any]]:
+    """Return the samples of a data set of the study (`reproduction/study/sets.py`)."""
+    from reproduction.study import sets
+
+    there, missing = sets.found(None, [name])
+    if name not in there:
+        raise FileNotFoundError(" ".join(missing))
+    X, y = sets.samples(there[name], name)
+    return np.asarray(X, dtype=np.float64), y
+
+
+def wide_arrays(name: str) -> tuple[Floats, NDArray[Any]]:
+    """Return a data set of the folder `wide` of NSSE_DATA."""
+    with np.load(Path(os.environ["NSSE_DATA"]) / "wide" / f"{name}.npz") as stored:
+        return stored["X"].astype(np.float64), stored["y"]
+
+
+@cache
+def coded_samples(name: str) -> tuple[Floats, Labels]:
+    """Return the samples of a data set, and the codes of their classes."""
+    if "_" in name:
+        X, y = wide_arrays(name)
+    else:
+        loaded = load_dataset(name)
+        X, y = loaded.X, loaded.y
+    return X, np.unique(y, return_inverse=True)[1]
+
+
+def random_split(codes: Labels, per_class: int, seed: int) -> tuple[Labels, Labels]:
+    """Return random positions of some samples of each class, and the positions of all others."""
+    order = np.random.default_rng(seed).permutation(len(codes))
+    train = np.concatenate([order[codes[order] == c][:per_class] for c in np.unique(codes)])
+    return np.sort(train), np.setdiff1d(order, train)
+
+
+def wide_samples(n_features: int) -> tuple[Floats, Labels]:
+    """Return a hundred samples of four classes. A hundredth of the features depends on the class."""
+    rng = np.random.default_rng(0)
+    y = np.arange(100) % 4
+    X = rng.normal(size=(100, n_features))
+    X[:, : max(2, n_features // 100)] += 0.5 * y[:, np.newaxis]
+    return X, y
+
+
 def machine_facts() -> dict[str, Any]:
-    """What a timing depends on, and nothing that names the machine."""
+    """Return facts that a time depends on, without the name of the machine."""
     blas = {
         f"{info['internal_api']} {info['version']} ({info.get('architecture')}), "
         f"{info['num_threads']} threads"
@@ -101,20 +150,32 @@ def machine_facts() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the libraries that the numbers depend on."""
+    """Return the versions of the libraries that the numbers depend on."""
     modules = {"nsse": nsse, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     return {name: module.__version__ for name, module in modules.items()}
 
 
 def in_fresh_process(script: str, *options: Any) -> dict[str, Any]:
-    """What a script prints as JSON, run in a process of its own: nothing before it counts."""
+    """Run a script in a new process, and return what it prints as JSON."""
     command = [sys.executable, script, *map(str, options)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return dict(json.loads(done.stdout))
 
 
+def least_seconds(works: Sequence[Callable[[], Any]], turns: int) -> tuple[list[float], list[Any]]:
+    """Run functions in turns. Return the least processor time of each, and their last results."""
+    seconds: list[list[float]] = [[] for _ in works]
+    results: list[Any] = [None] * len(works)
+    for _ in range(turns):
+        for place, work in enumerate(works):
+            start = time.process_time()
+            results[place] = work()
+            seconds[place].append(time.process_time() - start)
+    return [min(each) for each in seconds], results
+
+
 def measured_fit(model: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Seconds of a fit, of the wall clock and of the processor, and the peak of memory."""
+    """Fit a model, and return the seconds of the clock and of the processor, and the peak of memory."""
     before, wall, cpu = peak_bytes(), time.perf_counter(), time.process_time()
     model.fit(X, y)
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
@@ -128,10 +189,9 @@ def measured_fit(model: Any, X: Any, y: Any) -> dict[str, Any]:
 
 
 def peak_bytes() -> int:
-    """Peak resident set of this process.
+    """Return the peak of the resident set of this process.
 
-    Linux counts the parent's memory in a child's ``ru_maxrss`` (the child borrows it until it becomes
-    another program); VmHWM is the child's own.
+    On Linux, ``ru_maxrss`` of a child includes memory of its parent, and VmHWM does not.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -142,8 +202,20 @@ def peak_bytes() -> int:
 
 
 def error_percent(model: Any, X: Any, y: Any) -> float:
-    """Wrong labels, in per cent."""
+    """Return the share of wrong labels in percent."""
     return round(100.0 * (1.0 - float(model.score(X, y))), 2)
+
+
+def log_errors(shares: Any, n_test: Any) -> Any:
+    """Return logarithms of error rates, with half a mistake added, so that no errors stay finite."""
+    return np.log((np.asarray(shares) * n_test + 0.5) / (n_test + 1))
+
+
+def mean_and_error(values: Any) -> tuple[float, float]:
+    """Return the mean and its standard error, which is NaN for a single value."""
+    values = np.asarray(values, dtype=np.float64)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return float(values.mean()), float(error)
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
@@ -152,7 +224,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Columns of plain text: the first to the left, the others to the right."""
+    """Return a table of plain text, with the first column aligned to the left."""
     lines = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
 
@@ -165,29 +237,47 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The same as a table of Markdown."""
+    """Return a table of Markdown, with the first column aligned to the left."""
     rule = ["---", *["---:"] * (len(header) - 1)]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in [header, rule, *rows])
 
 
+def parser_of(description: str | None, out: Path | None = None) -> argparse.ArgumentParser:
+    """Return a parser with the option `--out`, which is required if there is no default."""
+    parser = argparse.ArgumentParser(description=(description or "\n").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=out, required=out is None, help="file of results")
+    return parser
+
+
 def write_json(path: Path, record: Any) -> None:
-    """Write a record for machines, and say where it is."""
+    """Write a record, and print the name of its file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.name}")
 
 
-def rows_by_seed(
-    path: Path, seeds: Iterable[int], computed: Callable[[int], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the rows of a file of JSON lines, and first add those of seeds that it does not contain."""
+def stored_rows(path: Path) -> list[Row]:
+    """Return the rows of a file of JSON lines, without a last line that is not complete."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    rows = [json.loads(line) for line in text.splitlines()]
-    done = {row["seed"] for row in rows}
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def resumed(
+    path: Path, keys: Sequence[str], cells: Iterable[tuple[Any, ...]], measured: Callable[..., Row]
+) -> list[Row]:
+    """Return the rows of a file of JSON lines, and first add the cells that it does not contain.
+
+    A cell contains the values of the keys of its row, and is passed to `measured`.
+    """
+    rows = stored_rows(path)
+    done = {tuple(row[key] for key in keys) for row in rows}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A line that is not complete is written again.
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with path.open("a", encoding="utf-8") as out:
-        for seed in seeds:
-            if seed not in done:
-                rows.append(computed(seed))
+        for cell in cells:
+            if cell not in done:
+                rows.append(dict(zip(keys, cell, strict=True)) | measured(*cell))
                 out.write(json.dumps(rows[-1]) + "\n")
                 out.flush()
     return rows

@@ -1,4 +1,4 @@
-"""Equal fits: copies instead of weights, other sources, and permuted rows, on random configurations.
+"""Compare fits that must be equal on random configurations: weights, sources and orders of rows.
 
 Each configuration draws data (real and made up, with ±1, {0, 1}, {0, 2}, x and −x, repeated rows,
 conflicting labels, more features than samples) and parameters. It then compares fits that must be
@@ -23,7 +23,6 @@ again.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +35,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import nsse
-from common import rows_by_seed, text_table
+from common import Row, parser_of, resumed, text_table
 from nsse import SmoothEmbedding
 from nsse.augment import Signals
 
@@ -186,7 +185,7 @@ def pairs(
         )
 
 
-def compared(seed: int) -> dict[str, Any]:
+def compared(seed: int) -> Row:
     """Return the configuration of a seed and the difference of each kind of comparison."""
     rng = np.random.default_rng(seed)
     name, X, y = samples(rng)
@@ -206,16 +205,21 @@ def compared(seed: int) -> dict[str, Any]:
             found[f"{kind}, left out"] = abs(one.leave_one_out_score_ - other.leave_one_out_score_)
     centers = options["centers"]
     shown = f"{len(centers)} rows" if isinstance(centers, np.ndarray) else centers
-    told = options | {"centers": shown, "augment": str(options["augment"])}
-    shape = {"samples": len(y), "features": X.shape[1], "dtype": str(X.dtype)}
-    return {"seed": seed, "data": name} | shape | {"parameters": told, "differences": found}
+    return {
+        "data": name,
+        "samples": len(y),
+        "features": X.shape[1],
+        "dtype": str(X.dtype),
+        "parameters": options | {"centers": shown, "augment": str(options["augment"])},
+        "differences": found,
+    }
 
 
 def is_equal(value: Any) -> bool:
     return not isinstance(value, str) and value <= TOLERANCE
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return one line per kind of comparison."""
     lines = []
     for kind in sorted({kind for row in rows for kind in row["differences"]}):
@@ -228,20 +232,20 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def counted(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+def counted(rows: Sequence[Row]) -> dict[str, int]:
     """Count the comparisons and the disagreements."""
     values = [value for row in rows for value in row["differences"].values()]
     return {"comparisons": len(values), "disagreements": sum(not is_equal(value) for value in values)}
 
 
 def main(argv: Sequence[str] | None = None) -> dict[str, int]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Compute the missing rows and print the table."""
+    parser = parser_of(__doc__)
     parser.add_argument("--configurations", type=int, default=CONFIGURATIONS)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
     options = parser.parse_args(argv)
     seeds = range(options.first, options.first + options.configurations)
-    rows = rows_by_seed(options.out, seeds, compared)
+    rows = resumed(options.out, ("seed",), [(seed,) for seed in seeds], compared)
     for row in rows:
         for kind, value in row["differences"].items():
             if not is_equal(value):

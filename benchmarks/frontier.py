@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 import warnings
 import zlib
@@ -43,11 +42,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-# At the end of the path: the study of another version comes first where PYTHONPATH names it.
-sys.path.append(str(Path(__file__).parents[1]))
-
 import nsse
-from common import text_table
+from common import log_errors, mean_and_error, resumed, stored_rows, text_table
 from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import ConformalClassifier
 from nsse.datasets import per_class_split
@@ -170,39 +166,27 @@ def measure(options: argparse.Namespace) -> None:
         "untuned": SmoothEmbedding,
         "search": lambda: SmoothEmbeddingCV(**parameters),
     }
-    done = {tuple(row[key] for key in KEY) for row in rows_of(options.out)}
     where, missing = sets.found(None, options.sets or ())
     for line in missing:
         print(f"Left out: {line}")
     where = {name: family for name, family in where.items() if sets.half_of(name) in options.halves}
     tasks = Study(where, ("SmoothEmbeddingCV",), options.sizes, max(options.seeds) + 1).tasks()
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    with options.out.open("a", encoding="utf-8") as out, threadpool_limits(1):
-        for task in tasks:
-            for model in options.models:
-                key = (task.dataset, task.n_train, task.seed, model)
-                if key in done or task.seed not in options.seeds:
-                    continue
-                split = Split.of(where[task.dataset], task.dataset, task.n_train, task.seed)
-                told = {"kind": sets.kind_of(task.dataset), "half": sets.half_of(task.dataset)}
-                told |= {"label": options.label, "version": nsse.__version__, "parameters": parameters}
-                row = dict(zip(KEY, key, strict=True)) | told
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # searches on few samples have much to say
-                    row |= measured(makers[model](), split, task.seed)
-                out.write(json.dumps(row) + "\n")
-                out.flush()
+    cells = [
+        (task.dataset, task.n_train, task.seed, model)
+        for task in tasks
+        if task.seed in options.seeds
+        for model in options.models
+    ]
 
+    def row(name: str, size: int, seed: int, model: str) -> dict[str, Any]:
+        split = Split.of(where[name], name, size, seed)
+        found = {"kind": sets.kind_of(name), "half": sets.half_of(name)}
+        found |= {"label": options.label, "version": nsse.__version__, "parameters": parameters}
+        return found | measured(makers[model](), split, seed)
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file; a line that a stopped run left unfinished is cut off."""
-    if not path.exists():
-        return []
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    return [json.loads(line) for line in whole.splitlines()]
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # searches on few samples warn often
+        resumed(options.out, KEY, cells, row)
 
 
 @dataclass(frozen=True)
@@ -222,9 +206,8 @@ class Experiment:
     @cached_property
     def log_ratio(self) -> float:
         """The logarithm of the error of B over that of A, with half a mistake added to both."""
-        a, b = self.values("error")
-        n = self.a[0]["test"]
-        return float(np.log((b.mean() * n + 0.5) / (a.mean() * n + 0.5)))
+        a, b = (log_errors(errors.mean(), self.a[0]["test"]) for errors in self.values("error"))
+        return float(b - a)
 
     @cached_property
     def loss_difference(self) -> float:
@@ -262,7 +245,7 @@ def paired(a: Path, b: Path, models: tuple[str, str], half: str) -> list[Experim
     """Return the experiments of a half, with the splits that both files have."""
     tables = []
     for path, model in zip((a, b), models, strict=True):
-        own = [row for row in rows_of(path) if row["model"] == model and row["half"] == half]
+        own = [row for row in stored_rows(path) if row["model"] == model and row["half"] == half]
         tables.append({(row["set"], row["size"], row["seed"]): row for row in own})
     found: dict[tuple[str, int], list[tuple[Any, Any]]] = defaultdict(list)
     for key in sorted(set(tables[0]) & set(tables[1])):
@@ -276,13 +259,6 @@ def paired(a: Path, b: Path, models: tuple[str, str], half: str) -> list[Experim
         Experiment(name, rows[0][0]["kind"], size, *zip(*rows, strict=True))
         for (name, size), rows in found.items()
     ]
-
-
-def mean_and_error(values: Any) -> tuple[float, float]:
-    """Return the mean and its standard error, which is NaN for a single value."""
-    values = np.asarray(values, dtype=np.float64)
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return float(values.mean()), float(error)
 
 
 def over_sets(experiments: Iterable[Experiment], figure: str) -> Any:
@@ -390,7 +366,7 @@ def curve(options: argparse.Namespace) -> None:
 
 def keep(options: argparse.Namespace) -> None:
     """Write the lines of the search on a half, with rounded figures, in the order of their keys."""
-    rows = [row for row in rows_of(options.rows) if row["model"] == "search"]
+    rows = [row for row in stored_rows(options.rows) if row["model"] == "search"]
     rows = [row for row in rows if row["half"] == options.half]
     rows.sort(key=lambda row: [row[key] for key in KEY])
     with options.out.open("w", encoding="utf-8") as out:

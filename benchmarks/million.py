@@ -1,12 +1,11 @@
-"""A million samples from disk: time per row and peak memory with centres, beside fewer rows.
-
-The samples are MNIST images (scikit-learn's digits, enlarged, without NSSE_DATA), moved by up to two
-pixels, brightened or darkened, and with noise: 784 bytes each in a file, read as a memory map. Every
-number of rows runs in a process of its own. Resident memory counts the pages of the file that the system
-keeps at hand.
+"""Measure time per row and peak memory of a fit with centers to a million samples on disk.
 
     python benchmarks/million.py
     python benchmarks/million.py --sizes 2000 6000 --centers 100
+
+The samples are images of MNIST (enlarged digits of scikit-learn without NSSE_DATA), moved by up to two
+pixels, brightened or darkened, and with noise. They have 784 bytes each in a file that is read as a
+memory map. Each number of rows runs in a new process. Resident memory includes cached pages of the file.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from common import (
     in_fresh_process,
     machine_facts,
     measured_fit,
+    parser_of,
     show,
     write_json,
 )
@@ -40,7 +40,7 @@ N_TEST = 10_000
 
 
 def write_samples(folder: Path, n_rows: int) -> str:
-    """Deformed images as bytes, training and test from different originals."""
+    """Write deformed images as bytes, with different originals for training and test."""
     images, labels, n_train, source = _originals()
     for name, n, pool in (
         ("train", n_rows, np.arange(n_train)),
@@ -59,7 +59,7 @@ def write_samples(folder: Path, n_rows: int) -> str:
 
 
 def deformed(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Move by up to two pixels, change the brightness, add noise."""
+    """Return images that are moved by up to two pixels, with another brightness and noise."""
     moved = np.empty_like(images)
     moves = rng.integers(-2, 3, (len(images), 2))
     for move in np.unique(moves, axis=0):
@@ -92,11 +92,11 @@ def measure(folder: Path, n: int, n_centers: int) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Print and store the measurements."""
+    parser = parser_of(__doc__, RESULTS / "million.json")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--centers", type=int, default=2000)
-    parser.add_argument("--scratch", type=Path, help="folder for 784 bytes per row, for a while")
-    parser.add_argument("--out", type=Path, default=RESULTS / "million.json")
+    parser.add_argument("--scratch", type=Path, help="folder for temporary files")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.measure is not None:
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
         rows = [
             in_fresh_process(__file__, "--measure", folder, n, options.centers) for n in options.sizes
         ]
-    print(f"{source}, {options.centers} centres")
+    print(f"{source}, {options.centers} centers")
     show(rows)
     record = {"data": source, "centers": options.centers, "rows": rows, "machine": facts}
     write_json(options.out, record)

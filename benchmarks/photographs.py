@@ -1,21 +1,20 @@
-"""Error on photographs and on features of networks, beside tuned classifiers on the same features.
+"""Compare `SmoothEmbedding` with tuned classifiers on photographs and on features of networks.
 
-    python benchmarks/photographs.py [--splits N] [--check]
+    NSSE_DATA=<folder> python benchmarks/photographs.py [--splits N]
 
-`photos` are pictures in ``$NSSE_DATA/photos`` through EfficientNet-Lite0 (``$NSSE_DATA/encoders``), 10
-of each class to train; the others are features in ``$NSSE_DATA/wide``, as the encoder gives them out
-(square roots, norm 1). Ours is untuned. The logistic regression has its C, the SVM its C and width, by
-five-fold cross-validation on the training samples. Rows are kept in ``results/photographs.jsonl`` and
-computed where they are missing. The choices (norm, resizing) were made on seeds from 100 on; these are
-seeds from 0 on.
+`photos` contains images of ``$NSSE_DATA/photos`` with features of EfficientNet-Lite0
+(``$NSSE_DATA/encoders``) and 10 training images per class. The other data sets are features in
+``$NSSE_DATA/wide`` in the form of the encoder, which are square roots of norm 1. Our model is untuned.
+C of the logistic regression, and C and the width of the SVM, are chosen by cross-validation with five
+folds. The norm and the size of images were chosen on splits from 100 on. The table shows splits from 0
+on.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
+from common import RESULTS, Row, markdown_table, mean_and_error, parser_of, resumed, wide_arrays
 from nsse import SmoothEmbedding
 from nsse.datasets import Encoder, load_inputs, per_class_split
 
-ROWS = Path(__file__).parent / "results" / "photographs.jsonl"
+ROWS = RESULTS / "photographs.jsonl"
 SIZES = {
     "photos": (10,),
     "embedded_trash": (5, 10),
@@ -40,32 +40,8 @@ PIXELS = "SmoothEmbedding on pixels"
 MOST_TEST = 1500
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--check", action="store_true", help="compute one row of each set again")
-    options = parser.parse_args()
-    rows = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
-    for name, sizes in SIZES.items():
-        for size in sizes:
-            _complete(rows, name, size, options.splits)
-    print(table(rows))
-    if options.check:
-        for row in {row["set"]: row for row in rows}.values():
-            now = computed(row["set"], row["size"], row["seed"])
-            print(row["set"], row["size"], row["seed"], "stored", row["errors"], "now", now)
-
-
-def _complete(rows: list[dict[str, Any]], name: str, size: int, splits: int) -> None:
-    known = {row["seed"] for row in rows if (row["set"], row["size"]) == (name, size)}
-    for seed in sorted(set(range(splits)) - known):
-        rows.append({"set": name, "size": size, "seed": seed, "errors": computed(name, size, seed)})
-        with ROWS.open("a") as file:
-            file.write(json.dumps(rows[-1]) + "\n")
-
-
-def computed(name: str, size: int, seed: int) -> dict[str, float]:
-    """The error of every method on one split."""
+def measured(name: str, size: int, seed: int) -> Row:
+    """Return the error of every method on one split."""
     parts, y = samples(name)
     train, test = per_class_split(y, size, seed)
     test = np.random.default_rng(seed).permutation(test)[:MOST_TEST]
@@ -74,26 +50,25 @@ def computed(name: str, size: int, seed: int) -> dict[str, float]:
         X = parts["pixels" if method == PIXELS else "features"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = _model(method).fit(X[train], y[train])
+            model = model_of(method).fit(X[train], y[train])
         errors[method] = float(np.mean(model.predict(X[test]) != y[test]))
-    return errors
+    return {"errors": errors}
 
 
 def samples(name: str) -> tuple[dict[str, Any], Any]:
-    """Features of a set, pixels where it has pictures, and labels."""
-    home = Path(os.environ["NSSE_DATA"])
+    """Return the features of a data set, its pixels if it contains images, and its labels."""
     if name != "photos":
-        with np.load(home / "wide" / f"{name}.npz") as stored:
-            X, y = stored["X"].astype(float), stored["y"]
+        X, y = wide_arrays(name)
         shares = np.abs(X) / np.abs(X).sum(axis=1, keepdims=True)
         return {"features": np.sign(X) * np.sqrt(shares)}, y
+    home = Path(os.environ["NSSE_DATA"])
     encoder = Encoder(home / "encoders" / "efficientnet_lite0.onnx", mean=127, std=128)
     inputs = load_inputs(home / "photos", encoder=encoder)
     pixels = load_inputs(home / "photos", color=True)
     return {"features": inputs.X, "pixels": pixels.X}, inputs.y
 
 
-def _model(method: str) -> Any:
+def model_of(method: str) -> Any:
     folds, powers = StratifiedKFold(5, shuffle=True, random_state=0), 10.0 ** np.arange(-2, 5)
     if method == METHODS[1]:
         return GridSearchCV(LogisticRegression(max_iter=3000), {"C": powers}, cv=folds)
@@ -102,34 +77,32 @@ def _model(method: str) -> Any:
     return SmoothEmbedding()
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Mean errors in per cent and standard errors, and geometric means over the sets of features."""
-    methods = [*METHODS, PIXELS]
-    lines = [
-        f"| set | per class | splits | {' | '.join(methods)} |",
-        f"|---|---:|---:|{'---:|' * len(methods)}",
-    ]
+def table(rows: Sequence[Row]) -> str:
+    """Return mean errors in percent, and their geometric means over the data sets of features."""
+    lines = []
     means: dict[str, list[float]] = {method: [] for method in METHODS}
-    for name, sizes in SIZES.items():
-        for size in sizes:
-            own = [row["errors"] for row in rows if (row["set"], row["size"]) == (name, size)]
-            cells = []
-            for method in methods:
-                errors = 100 * np.array([one[method] for one in own if method in one])
-                cells.append(_cell(errors))
-                if name != "photos" and method in means and len(errors):
-                    means[method].append(float(errors.mean()))
-            lines.append(f"| {name} | {size} | {len(own)} | {' | '.join(cells)} |")
-    whole = [
-        f"{np.exp(np.mean(np.log(means[method]))):.2f}" if means[method] else "" for method in METHODS
-    ]
-    return "\n".join([*lines, f"| geometric mean of the embedded sets | | | {' | '.join(whole)} | |"])
+    for name, size in ((name, size) for name, sizes in SIZES.items() for size in sizes):
+        own = [row["errors"] for row in rows if (row["set"], row["size"]) == (name, size)]
+        line = [name, size, len(own)]
+        for method in (*METHODS, PIXELS):
+            errors = [100 * split[method] for split in own if method in split]
+            line.append("{:.1f} ± {:.1f}".format(*mean_and_error(errors)) if errors else "")
+            if name != "photos" and method in means:
+                means[method].append(float(np.mean(errors)))
+        lines.append(line)
+    geometric = [f"{np.exp(np.mean(np.log(values))):.2f}" for values in means.values()]
+    lines.append(["geometric mean of the embedded sets", "", "", *geometric, ""])
+    return markdown_table(["set", "per class", "splits", *METHODS, PIXELS], lines)
 
 
-def _cell(errors: Any) -> str:
-    if not len(errors):
-        return ""
-    return f"{errors.mean():.1f} ± {errors.std(ddof=1) / np.sqrt(len(errors)):.1f}"
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compute the missing rows and print the table."""
+    parser = parser_of(__doc__, ROWS)
+    parser.add_argument("--splits", type=int, default=10)
+    options = parser.parse_args(argv)
+    splits = range(options.splits)
+    cells = [(name, size, seed) for name, sizes in SIZES.items() for size in sizes for seed in splits]
+    print(table(resumed(options.out, ("set", "size", "seed"), cells, measured)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Coverage of 90 % prediction sets and level of typicality, with few and with many features.
+"""Measure coverage of 90 % prediction sets and the level of typicality, with few and many features.
 
 Each model is fitted to training samples and calibrated on the same samples, left out one by one. Each
 line of the table belongs to one model on one data set. It contains the share of new samples whose
@@ -16,18 +16,16 @@ again.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from common import RESULTS, text_table
+from common import RESULTS, Row, mean_and_error, parser_of, resumed, text_table, wide_arrays
 from nsse import SmoothEmbedding
 from nsse.certificates import ConformalClassifier
 
@@ -45,7 +43,7 @@ Split = tuple[Any, Any, Any, Any]
 
 
 def made_up(n_train: int, ratio: float, seed: int) -> Split:
-    """Gaussian classes that differ in one feature each; all other features are noise."""
+    """Draw Gaussian classes that differ in one feature each. All other features are noise."""
     rng = np.random.default_rng([seed, n_train, int(10 * ratio)])
     y = rng.integers(N_CLASSES, size=n_train + N_TEST)
     X = rng.normal(size=(len(y), int(ratio * n_train)))
@@ -54,9 +52,9 @@ def made_up(n_train: int, ratio: float, seed: int) -> Split:
 
 
 def real(name: str, n_train: int, seed: int) -> Split:
-    """A random split of a set of the folder `wide` of `NSSE_DATA`."""
-    with np.load(Path(os.environ["NSSE_DATA"]) / "wide" / f"{name}.npz") as stored:
-        X, y = stored["X"].astype(np.float64), np.unique(stored["y"], return_inverse=True)[1]
+    """Split a data set of the folder `wide` of `NSSE_DATA` at random."""
+    X, labels = wide_arrays(name)
+    y = np.unique(labels, return_inverse=True)[1]
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[:n_train], order[n_train:]
     return X[train], y[train], X[test], y[test]
@@ -86,8 +84,7 @@ def measured(fit: Callable[[Any, Any], Any], split: Split) -> dict[str, Any]:
     X, y, X_new, y_new = split
     model = fit(X, y)
     sets = np.asarray(ConformalClassifier(model, alpha=ALPHA).fit().predict_set(X_new))
-    # Version 0.3 calls typicality novelty.
-    p = (model.typicality if hasattr(model, "typicality") else model.novelty)(X_new)
+    p = model.typicality(X_new)
     codes = np.searchsorted(model.classes_, y_new)
     found = {
         "coverage": sets[np.arange(len(codes)), codes].mean(),
@@ -99,42 +96,31 @@ def measured(fit: Callable[[Any, Any], Any], split: Split) -> dict[str, Any]:
     return {name: round(float(value), 4) for name, value in found.items()}
 
 
-def cases(options: argparse.Namespace) -> Iterator[tuple[str, int, Callable[[int], Split]]]:
-    """Yield the name of each data set, its number of training samples, and a function that splits it."""
-    for n_train in options.sizes:
-        for ratio in options.ratios:
+def splits_by_name(
+    sizes: Sequence[int], ratios: Sequence[float], names: Sequence[str]
+) -> dict[str, tuple[int, Callable[[int], Split]]]:
+    """Return the number of training samples of each data set, and a function that splits it."""
+    found: dict[str, tuple[int, Callable[[int], Split]]] = {}
+    for n_train in sizes:
+        for ratio in ratios:
             name = f"{n_train} samples, {int(ratio * n_train)} features"
-            yield name, n_train, lambda seed, n=n_train, r=ratio: made_up(n, r, seed)
-    if "NSSE_DATA" in os.environ:
-        for name in options.real:
-            yield name, REAL[name], lambda seed, name=name: real(name, REAL[name], seed)
+            found[name] = n_train, lambda seed, n=n_train, r=ratio: made_up(n, r, seed)
+    for name in names if "NSSE_DATA" in os.environ else ():
+        found[name] = REAL[name], lambda seed, name=name: real(name, REAL[name], seed)
+    return found
 
 
-def stored_rows(path: Path) -> list[dict[str, Any]]:
-    return (
-        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        if path.exists()
-        else []
-    )
-
-
-def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and its standard error, which is NaN for a single value."""
-    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return float(np.mean(values)), float(error)
-
-
-def experiments(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def experiments(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
     """Return the rows of each data set and model."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    groups = defaultdict[tuple[str, str], list[Row]](list)
     for row in rows:
         groups[row["data"], row["model"]].append(row)
     return groups
 
 
-def sentence(rows: Sequence[dict[str, Any]]) -> str:
+def sentence(rows: Sequence[Row]) -> str:
     """Return the sentence of the page about all experiments."""
-    found = [spread([row["coverage"] for row in own]) for own in experiments(rows).values()]
+    found = [mean_and_error([row["coverage"] for row in own]) for own in experiments(rows).values()]
     coverage = [mean for mean, _ in found]
     furthest = max(abs(mean - (1 - ALPHA)) / error for mean, error in found if error > 0)
     return (
@@ -143,12 +129,12 @@ def sentence(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return one line per data set and model."""
     lines = []
     for (data, model), own in experiments(rows).items():
-        coverage, error = spread([row["coverage"] for row in own])
-        level, level_error = spread([row["level"] for row in own])
+        coverage, error = mean_and_error([row["coverage"] for row in own])
+        level, level_error = mean_and_error([row["level"] for row in own])
         gap = coverage - (1 - ALPHA)
         far = np.copysign(np.inf, gap) if error == 0 else gap / error
         means = [
@@ -160,31 +146,34 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return text_table([*header, "accuracy", "left-out accuracy"], lines)
 
 
-def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def main(argv: Sequence[str] | None = None) -> list[Row]:
+    """Compute the missing rows, and print the table and the sentence."""
+    parser = parser_of(__doc__, ROWS)
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="numbers of made-up samples")
     parser.add_argument("--ratios", type=float, nargs="*", default=RATIOS, help="features per sample")
     parser.add_argument("--real", nargs="*", default=list(REAL), choices=list(REAL))
     parser.add_argument("--models", nargs="*", default=[""], help="models whose names begin like this")
-    parser.add_argument("--out", type=Path, default=ROWS, help="the file of JSON lines")
     options = parser.parse_args(argv)
-    rows = stored_rows(options.out)
-    done = {(row["data"], row["model"], row["split"]) for row in rows}
-    with options.out.open("a", encoding="utf-8") as out, warnings.catch_warnings():
+    data = splits_by_name(options.sizes, options.ratios, options.real)
+    cells = [
+        (name, model, seed)
+        for seed in range(options.splits)
+        for name, (n_train, _) in data.items()
+        for model in models_of(n_train)
+        if model.startswith(tuple(options.models))
+    ]
+
+    @lru_cache(maxsize=1)
+    def split_of(name: str, seed: int) -> Split:
+        return data[name][1](seed)
+
+    def row(name: str, model: str, seed: int) -> Row:
+        return measured(models_of(data[name][0])[model], split_of(name, seed))
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # raw gene expression has columns of different spreads
-        for seed in range(options.splits):
-            for name, n_train, split_of in cases(options):
-                chosen = {
-                    m: f for m, f in models_of(n_train).items() if m.startswith(tuple(options.models))
-                }
-                missing = [m for m in chosen if (name, m, seed) not in done]
-                split = split_of(seed) if missing else None
-                for model in missing:
-                    row = {"data": name, "model": model, "split": seed, **measured(chosen[model], split)}
-                    rows.append(row)
-                    out.write(json.dumps(row) + "\n")
-                    out.flush()
+        rows = resumed(options.out, ("data", "model", "split"), cells, row)
     print(table(rows))
     print(sentence(rows))
     return rows

@@ -1,19 +1,16 @@
-"""Log-loss of probabilities beside other classifiers as they come.
+"""Compare the log-loss of probabilities with that of other classifiers with default parameters.
 
     NSSE_DATA=<folder> python benchmarks/probabilities.py            # add --tuned for SmoothEmbeddingCV
 
-Eight sets, ten splits. Pictures are divided by their norm, but for digits; columns of tables are
-standardised by the training samples. ``SVC`` is ``CalibratedClassifierCV(SVC(C=10), ensemble=False)``,
-what ``SVC(probability=True)`` was. The table of `docs/research/measurements.md` is what it prints.
+There are eight data sets and ten splits. Images have unit norm, except for digits. Columns of tables are
+standardized by the training samples. ``SVC`` is ``CalibratedClassifierCV(SVC(C=10), ensemble=False)``.
+The table is in `docs/research/measurements.md`.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,14 +21,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from common import RESULTS, write_json
+from common import RESULTS, parser_of, study_samples, write_json
 from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.datasets import per_class_split
-from reproduction.study import sets
 
-PICTURES = {"digits": 20, "coil20": 20, "orl": 5, "yale": 20}  # training samples per class
+IMAGES = {"digits": 20, "coil20": 20, "orl": 5, "yale": 20}  # training samples per class
 TABLES = {"pima": 50, "segment": 20, "sonar": 30, "vowel": 20}
 METHODS: dict[str, Any] = {
     "untuned": SmoothEmbedding,
@@ -43,8 +37,8 @@ METHODS: dict[str, Any] = {
 
 
 def losses(name: str, per_class: int, n_splits: int, methods: dict[str, Any]) -> dict[str, Any]:
-    """Mean log-loss of every method on a set, and the place of ours among them."""
-    X, y = sets.samples(sets.found(None, [name])[0][name], name)
+    """Return the mean log-loss of each method on a data set, and the rank of our models."""
+    X, y = study_samples(name)
     found: dict[str, list[float]] = {method: [] for method in methods}
     for seed in range(n_splits):
         train, test = per_class_split(y, per_class, seed)
@@ -54,7 +48,7 @@ def losses(name: str, per_class: int, n_splits: int, methods: dict[str, Any]) ->
             Z = (X - X[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         for method, make in methods.items():
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of regressions of few samples
+                warnings.simplefilter("ignore")  # regressions of few samples do not converge
                 P = make().fit(Z[train], y[train]).predict_proba(Z[test])
             found[method].append(float(log_loss(y[test], P, labels=np.unique(y))))
     means = {method: round(float(np.mean(values)), 3) for method, values in found.items()}
@@ -65,15 +59,15 @@ def losses(name: str, per_class: int, n_splits: int, methods: dict[str, Any]) ->
 
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Print and store the losses."""
+    parser = parser_of(__doc__, RESULTS / "probabilities.json")
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--only", nargs="*", default=[*PICTURES, *TABLES])
+    parser.add_argument("--only", nargs="*", default=[*IMAGES, *TABLES])
     parser.add_argument("--tuned", action="store_true", help="SmoothEmbeddingCV as well")
-    parser.add_argument("--out", type=Path, default=RESULTS / "probabilities.json")
     options = parser.parse_args(argv)
     methods = METHODS | ({"tuned": SmoothEmbeddingCV} if options.tuned else {})
     record = []
-    for name, per_class in (PICTURES | TABLES).items():
+    for name, per_class in (IMAGES | TABLES).items():
         if name in options.only:
             record.append(losses(name, per_class, options.splits, methods))
             print("  ".join(f"{key} {value}" for key, value in record[-1].items()), flush=True)

@@ -1,4 +1,4 @@
-"""Attacks inside the certified radii of random models, half of which have more features than samples.
+"""Attack the certified radii of random models, half of which have more features than samples.
 
 Each model is fitted to made-up data with random parameters. The attacked points are training samples,
 new samples, points between two samples, and points outside the affine hull of the training samples or
@@ -15,14 +15,13 @@ smallest distance to a change (in radii), and the share of points for which a ch
     python benchmarks/radii.py --out radii.jsonl    # 1012 models, of which 220 are ensembles
     python benchmarks/radii.py --out radii.jsonl --models 46    # each kind once with each shape
     python benchmarks/radii.py --out radii.jsonl --models 0    # print the table again
+    python benchmarks/radii.py --out radii.jsonl --totals benchmarks/results/radii.json
 
 The file contains one JSON line per model. Lines that it already contains are not computed again.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 import time
 import warnings
@@ -39,14 +38,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import nsse
-import nsse.unlabeled
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from common import rows_by_seed, text_table
+from common import Row, parser_of, resumed, text_table, write_json
 from given_ensembles import GivenEnsemble
 from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.certificates import certified_radius
 from nsse.metrics import FixedMetric
+from nsse.unlabeled import GraphPenalty
 
 MODELS = 1012  # 44 of each kind, half of them with more features than samples
 STARTS, STEPS, DIRECTIONS, TOWARD, HALVINGS = 4, 15, 8, 8, 30
@@ -61,8 +58,6 @@ KINDS = (
     "ensemble behind a scaler",
 )
 KERNELS = {"Matérn 3/2": "matern32", "exponential": "exponential"}
-# Version 0.3 calls the graph penalty Smooth.
-GRAPH_PENALTY = getattr(nsse.unlabeled, "GraphPenalty", None) or nsse.unlabeled.Smooth
 
 
 def drawn_data(is_wide: bool, rng: np.random.Generator) -> tuple[Any, Any, Any]:
@@ -102,7 +97,7 @@ def fitted(kind: str, X: Any, y: Any, rng: np.random.Generator) -> Any:
     steps["scaler and PCA"] = [StandardScaler(), PCA(min(8, *X.shape), whiten=bool(rng.integers(2)))]
     if kind == "NSSE":
         return NSSE().fit(X, y)
-    if kind in ("standardized", "Matérn 3/2", "exponential"):  # version 0.3 has none of them
+    if kind in ("standardized", "Matérn 3/2", "exponential"):
         options["standardize"] = kind == "standardized"
         options["kernel"] = KERNELS.get(kind, "gaussian")
     if kind == "fixed metric":
@@ -115,7 +110,7 @@ def fitted(kind: str, X: Any, y: Any, rng: np.random.Generator) -> Any:
     if kind == "augmented":
         options["augment"] = shifted_rows
     if kind == "unlabeled":
-        options["unlabeled"] = GRAPH_PENALTY()
+        options["unlabeled"] = GraphPenalty()
         y = np.where(np.arange(len(y)) % 3 == 0, -1, y)
     if kind.startswith("ensemble"):
         models = [drawn_member(kind, len(y), rng) for _ in range(int(rng.integers(2, 7)))]
@@ -303,7 +298,7 @@ def random_directions(X: Any, rng: np.random.Generator) -> Any:
     return direction / np.linalg.norm(direction, axis=1, keepdims=True)
 
 
-def attacked(seed: int) -> dict[str, Any]:
+def attacked(seed: int) -> Row:
     """Fit the model of a seed and attack the radii of its points."""
     start, kind = time.perf_counter(), KINDS[seed % len(KINDS)]
     is_wide = bool(seed // len(KINDS) % 2)
@@ -332,7 +327,6 @@ def attacked(seed: int) -> dict[str, Any]:
     ratio = attack.closest / attack.radius
     shape = {"samples": len(X), "features": X.shape[1], "wide": is_wide}
     return {
-        "seed": seed,
         "kind": kind,
         **shape,
         "points": len(points),
@@ -348,9 +342,9 @@ def attacked(seed: int) -> dict[str, Any]:
     }
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return one line per kind of model and shape of data, and the totals."""
-    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         shape = "more features" if row["wide"] else "more samples"
         for name in (f"{row['kind']}, {shape}", f"all, {shape}", "all"):
@@ -369,21 +363,34 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return text_table([*header, "closest change", "changed within 30 radii", "radius / distance"], lines)
 
 
+def sentence(totals: dict[str, int]) -> str:
+    """Return what `docs/research/measurements.md` states about the attacks."""
+    return (
+        f"attacks {totals['models']:,} random models at {totals['positive']:,} samples, with "
+        f"{totals['tries']:,} attempts. {totals['broken'] or 'No'} label changed within its radius."
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> dict[str, int]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Attack the missing models, and print the table and the sentence."""
+    parser = parser_of(__doc__)
     parser.add_argument("--models", type=int, default=MODELS)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
+    parser.add_argument("--totals", type=Path, help="file for the totals")
     options = parser.parse_args(argv)
     seeds = range(options.first, options.first + options.models)
-    rows = rows_by_seed(options.out, seeds, attacked)
+    rows = resumed(options.out, ("seed",), [(seed,) for seed in seeds], attacked)
     for row in rows:
         if row["broken"]:
             print(row)
+    totals = {key: sum(row[key] for row in rows) for key in ("positive", "tries", "broken")}
+    totals = {"models": len(rows)} | totals
     if rows:
         print(table(rows))
-    totals = {key: sum(row[key] for row in rows) for key in ("positive", "tries", "broken")}
-    return {"models": len(rows)} | totals
+        print(sentence(totals))
+    if options.totals is not None:
+        write_json(options.totals, totals)
+    return totals
 
 
 if __name__ == "__main__":

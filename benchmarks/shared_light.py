@@ -1,4 +1,4 @@
-"""Errors if all classes share a nuisance: faces of Extended Yale B under changing light.
+"""Measure errors if all classes share a nuisance: faces of Extended Yale B under changing light.
 
     python benchmarks/shared_light.py [--splits 5] [--per-class 10]
 
@@ -9,10 +9,7 @@ cross-validation. It needs NSSE_DATA.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +18,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from common import RESULTS, versions, write_json
+from common import RESULTS, parser_of, study_samples, versions, write_json
 from nsse import SmoothEmbedding
 from nsse.datasets import per_class_split
-from reproduction.study import sets
 
 GRID = [
     {"kernel": ["linear"], "C": [1, 10, 100, 1000]},
@@ -41,12 +35,11 @@ METHODS: dict[str, Any] = {
 
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     """Print and store the mean errors."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = parser_of(__doc__, RESULTS / "shared_light.json")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--per-class", type=int, default=10)
-    parser.add_argument("--out", type=Path, default=RESULTS / "shared_light.json")
     options = parser.parse_args(argv)
-    X, y = sets.samples(sets.found(None, ["yale"])[0]["yale"], "yale")
+    X, y = study_samples("yale")
     X = normalize(X)
     errors: dict[str, list[float]] = {name: [] for name in METHODS}
     for seed in range(options.splits):

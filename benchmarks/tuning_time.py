@@ -1,26 +1,23 @@
-"""Time the search beside a tuned SVM that chooses on the same splits.
+"""Compare the time of the search with that of a tuned SVM that chooses on the same splits.
 
     NSSE_DATA=<folder> OPENBLAS_NUM_THREADS=1 python benchmarks/tuning_time.py
 
-`GridSearchCV(SVC())` has 16 settings of C and γ. Both methods choose on the same ten splits, which hold
-out a quarter of the samples, and then fit to all samples. Seconds are those of the processor on one BLAS
-thread, the least of several runs. The data are the pictures of Yale if NSSE_DATA has them, the digits,
-two tables that scikit-learn makes, and a table of 20,000 columns. The search alone is also timed on many
-classes with five samples each, and on three samples.
+`GridSearchCV(SVC())` has 16 candidates of C and γ. Both methods choose on the same ten splits, which
+hold out a quarter of the samples, and then fit to all samples. Seconds are processor times on one BLAS
+thread, the least of several runs. The data are the images of Yale if NSSE_DATA contains them, the
+digits, two tables that scikit-learn makes, and a table with 20,000 columns. The search alone is also
+timed on many classes with five samples each, and on three samples.
 
 The last columns belong to 1000 predictions: seconds of the search, the number of its members, and its
-seconds divided by those of the untuned model times the number of members.
+seconds divided by those of the untuned model and by the number of members.
 
-Run it with nothing else running.
+Nothing else should run on the computer meanwhile.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +26,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit, train_
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, machine_facts, show, write_json
+from common import RESULTS, least_seconds, machine_facts, parser_of, show, wide_samples, write_json
 from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.datasets import load_dataset
 
@@ -39,13 +36,13 @@ N_SPLITS, HELD_OUT, N_WIDE, N_PREDICTED = 10, 4, 100, 1000
 TABLE = "table of 20 columns"
 
 
-def theirs(splits: Any, X: np.ndarray) -> Any:
+def tuned_svm(splits: Any, X: np.ndarray) -> Any:
     gammas = np.array([0.1, 0.3, 1.0, 3.0]) / (X.shape[1] * X.var())
     return GridSearchCV(SVC(), {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": gammas}, cv=splits)
 
 
 def sets(n_samples: int) -> dict[str, tuple[Any, Any]]:
-    """Samples by name; so many of the tables that are made."""
+    """Return data sets by name, of which the made-up tables have this number of samples."""
     found = {
         "digits": load_digits(return_X_y=True),
         TABLE: _table(20, 5, n_samples),
@@ -64,15 +61,6 @@ def _table(n_features: int, n_classes: int, n_samples: int) -> tuple[Any, Any]:
     )
 
 
-def wide_table(n_features: int) -> tuple[Any, Any]:
-    """Return a hundred samples of four classes; a hundredth of the columns depend on the class."""
-    rng = np.random.default_rng(0)
-    y = np.arange(N_WIDE) % 4
-    X = rng.normal(size=(N_WIDE, n_features))
-    X[:, : max(2, n_features // 100)] += 0.5 * y[:, np.newaxis]
-    return X, y
-
-
 def many_classes(n_classes: int) -> tuple[Any, Any]:
     """Return five samples of each of many classes, around centers in 50 columns."""
     rng = np.random.default_rng(0)
@@ -85,13 +73,13 @@ def few_samples() -> tuple[Any, Any]:
     return np.random.default_rng(0).normal(size=(3, 5)), np.array([0, 0, 1])
 
 
-def beside_svm(name: str, X: Any, y: Any, size: int, repeats: int) -> dict[str, Any]:
-    """Time both methods on the same splits of so many samples."""
+def compared(name: str, X: Any, y: Any, size: int, repeats: int) -> dict[str, Any]:
+    """Time both methods on the same splits of a number of samples."""
     if size < len(y):
         X, _, y, _ = train_test_split(X, y, train_size=size, stratify=y, random_state=0)
     held_out = max(size // HELD_OUT, len(np.unique(y)))
     splits = list(StratifiedShuffleSplit(N_SPLITS, test_size=held_out, random_state=0).split(X, y))
-    svm = best(lambda: theirs(splits, X).fit(X, y), repeats)
+    (svm,), _ = least_seconds([lambda: tuned_svm(splits, X).fit(X, y)], repeats)
     row = alone(name, X, y, repeats, splits)
     return row | {"svm": round(svm, 2), "ratio": round(row["search"] / svm, 2)}
 
@@ -99,52 +87,45 @@ def beside_svm(name: str, X: Any, y: Any, size: int, repeats: int) -> dict[str, 
 def alone(name: str, X: Any, y: Any, repeats: int, cv: Any = None) -> dict[str, Any]:
     """Time the search and its predictions."""
     search = SmoothEmbeddingCV() if cv is None else SmoothEmbeddingCV(cv=cv)
-    seconds = best(lambda: search.fit(X, y), repeats)
+    (seconds,), _ = least_seconds([lambda: search.fit(X, y)], repeats)
     new = np.resize(X, (N_PREDICTED, X.shape[1]))
     single = SmoothEmbedding().fit(X, y)
-    ours, theirs = (best(lambda m=model: m.predict(new), repeats + 1) for model in (search, single))
+    predictions = [lambda m=model: m.predict(new) for model in (search, single)]
+    (of_search, of_single), _ = least_seconds(predictions, repeats + 1)
     members = len(search.members_)
     return {
-        **{"data": name, "n_samples": len(y), "n_features": X.shape[1]},
-        **{"search": round(seconds, 3), "svm": None, "ratio": None},
-        **{
-            "predict": round(ours, 3),
-            "members": members,
-            "per_member": round(ours / theirs / members, 2),
-        },
+        "data": name,
+        "n_samples": len(y),
+        "n_features": X.shape[1],
+        "search": round(seconds, 3),
+        "svm": None,
+        "ratio": None,
+        "predict": round(of_search, 3),
+        "members": members,
+        "per_member": round(of_search / of_single / members, 2),
     }
 
 
-def best(act: Callable[[], Any], repeats: int) -> float:
-    """Least process time of several runs."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        act()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Print and store the times."""
+    parser = parser_of(__doc__, RESULTS / "tuning_time.json")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--many", type=int, default=MANY, help="samples of the table that has many")
+    parser.add_argument("--many", type=int, default=MANY, help="samples of the largest table")
     parser.add_argument("--features", type=int, default=FEATURES, help="columns of the wide table")
     parser.add_argument("--classes", type=int, default=CLASSES, help="classes of five samples each")
     parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=RESULTS / "tuning_time.json")
     options = parser.parse_args(argv)
     facts = machine_facts()
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         rows = [
-            beside_svm(name, *samples, size, options.repeats)
+            compared(name, *samples, size, options.repeats)
             for name, samples in sets(2000).items()
             for size in options.sizes
         ]
         if options.many:
-            rows.append(beside_svm(TABLE, *sets(options.many + 500)[TABLE], options.many, 1))
-        rows.append(beside_svm("wide table", *wide_table(options.features), N_WIDE, options.repeats))
+            rows.append(compared(TABLE, *sets(options.many + 500)[TABLE], options.many, 1))
+        rows.append(compared("wide table", *wide_samples(options.features), N_WIDE, options.repeats))
         rows.append(alone("many classes", *many_classes(options.classes), options.repeats))
         rows.append(alone("three samples", *few_samples(), options.repeats + 1))
     show(rows)

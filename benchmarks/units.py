@@ -1,68 +1,53 @@
-"""Errors with and without `standardize=True`, where `fit` warns about units and where it does not.
+"""Measure errors with and without `standardize=True` on data sets with and without a warning of `fit`.
 
-    python benchmarks/units.py                    # prints the tables of docs/research/measurements.md
+    python benchmarks/units.py                    # print the tables of docs/research/measurements.md
     NSSE_DATA=<folder> python benchmarks/units.py --compute
-    NSSE_DATA=<folder> python benchmarks/units.py --check 5
 
-Sets have 20 training samples per class and two splits. ``--check`` computes some of the stored rows
-again.
+There are 20 training samples per class and two splits. `--compute` adds the missing rows of the file,
+which contains one JSON line per data set.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import warnings
 from collections import defaultdict
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from common import RESULTS, Row, log_errors, markdown_table, parser_of, resumed, stored_rows
 from nsse import SmoothEmbedding
 from nsse.datasets import per_class_split
 from reproduction.study import sets
 
-ROWS = Path(__file__).parent / "results" / "units.jsonl"
-SIZE, SEEDS, MOST_TEST = 20, {"choose": (0, 1), "report": (2, 3)}, 1000
+ROWS = RESULTS / "units.jsonl"
+SIZE = 20
+LEAST_SIZE = 5
+SEEDS = {"choose": (0, 1), "report": (2, 3)}
+MOST_TEST = 1000
 HALVES = {"choose": "choosing", "report": "reporting"}
 WARNING = "Distances depend almost only on"
-Row = dict[str, Any]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--compute", action="store_true")
-    parser.add_argument("--check", type=int, default=0, metavar="N")
-    options = parser.parse_args()
-    if options.compute:
-        compute()
-    rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
-    print(tables(rows))
-    for row in np.random.default_rng().choice(np.array(rows, dtype=object), options.check):
-        is_same = computed(row["family"], row["set"]) == row
-        print(row["set"], "same" if is_same else "other")
+def size_of(y: Any) -> int:
+    """Return the number of training samples per class."""
+    return int(min(SIZE, np.unique(y, return_counts=True)[1].min() - 2))
 
 
-def compute() -> None:
-    """Compute the rows of all sets."""
-    there, missing = sets.found(None)
+def cells() -> Iterator[tuple[str, str]]:
+    """Yield the data sets with enough samples, and their families."""
+    found, missing = sets.found(None)
     print(*missing, sep="\n")
-    rows = [computed(family, name) for name, family in there.items()]
-    text = "".join(json.dumps(row) + "\n" for row in rows if row is not None)
-    ROWS.write_text(text, encoding="utf-8")
+    for name, family in found.items():
+        if size_of(sets.samples(family, name)[1]) >= LEAST_SIZE:
+            yield name, family
 
 
-def computed(family: str, name: str) -> Row | None:
-    """Errors and effective columns of a set. None if a class has too few samples."""
+def measured(name: str, family: str) -> Row:
+    """Return the errors with and without standardization, and the effective number of columns."""
     X, y = sets.samples(family, name)
-    sets.samples.cache_clear()
-    size = min(SIZE, np.unique(y, return_counts=True)[1].min() - 2)
-    if size < 5:
-        return None
+    size = size_of(y)
     warned, errors, n_test = [], [], []
     for seed in SEEDS[sets.half_of(name)]:
         train, test = per_class_split(y, size, seed)
@@ -79,38 +64,36 @@ def computed(family: str, name: str) -> Row | None:
     means = np.array([X[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
     variances = (X - means[codes]).var(axis=0)
     effective = float(variances.sum() ** 2 / np.square(variances).sum())
-    cell = {"set": name, "family": family, "columns": int(np.count_nonzero(variances))}
-    return {**cell, "effective": round(effective, 2), "warned": warned, "errors": errors, "test": n_test}
+    return {
+        "columns": int(np.count_nonzero(variances)),
+        "effective": round(effective, 2),
+        "warned": warned,
+        "errors": errors,
+        "test": n_test,
+    }
 
 
-def tables(rows: list[Row]) -> str:
-    """Sets by kind of data, and what standardization changes where `fit` warns and where it does not."""
-    lines = [
-        "| kind of data | sets | effective columns, least | sets with a warning |",
-        "|---|---:|---:|---:|",
-    ]
+def tables(rows: Sequence[Row]) -> str:
+    """Return the table of kinds of data, and the table of errors."""
     by_kind = defaultdict[str, list[Row]](list)
     for row in rows:
         by_kind[sets.kind_of(row["set"])].append(row)
-    for kind, own in sorted(by_kind.items()):
-        least = min(row["effective"] for row in own)
-        lines.append(f"| {kind} | {len(own)} | {least:.2f} | {sum(map(is_warned, own))} |")
-    lines += [
-        "",
-        "| tables | sets | error with `standardize=True` | better | worse |",
-        "|---|---:|---:|---:|---:|",
+    kinds = [
+        [kind, len(own), f"{min(row['effective'] for row in own):.2f}", sum(map(is_warned, own))]
+        for kind, own in sorted(by_kind.items())
     ]
-    for half in HALVES:
-        for told in (True, False):
-            own = [row for row in by_kind["tables"] if is_warned(row) == told]
-            own = [row for row in own if sets.half_of(row["set"]) == half]
-            change = np.array([log_ratio(row) for row in own])
-            name = (
-                f"{'with' if told else 'without'} a warning, {half.replace('choose', 'choos')}ing half"
-            )
-            cells = f"{100 * np.expm1(change.mean()):+.0f} %", (change < 0).sum(), (change > 0).sum()
-            lines.append(f"| {name} | {len(own)} | {cells[0]} | {cells[1]} | {cells[2]} |")
-    return "\n".join(lines)
+    changes = []
+    for half, title in HALVES.items():
+        for with_warning in (True, False):
+            own = [row for row in by_kind["tables"] if is_warned(row) == with_warning]
+            change = np.array([log_ratio(row) for row in own if sets.half_of(row["set"]) == half])
+            name = f"{'with' if with_warning else 'without'} a warning, {title} half"
+            mean = f"{100 * np.expm1(change.mean()):+.0f} %"
+            changes.append([name, len(change), mean, (change < 0).sum(), (change > 0).sum()])
+    head = ["kind of data", "sets", "effective columns, least", "sets with a warning"]
+    first = markdown_table(head, kinds)
+    head = ["tables", "sets", "error with `standardize=True`", "better", "worse"]
+    return f"{first}\n\n{markdown_table(head, changes)}"
 
 
 def is_warned(row: Row) -> bool:
@@ -119,10 +102,20 @@ def is_warned(row: Row) -> bool:
 
 
 def log_ratio(row: Row) -> float:
-    """Logarithm of the error with standardization by the error without, with half a mistake more."""
-    n, errors = np.array(row["test"])[:, np.newaxis], np.array(row["errors"])
-    plain, standardized = np.log((errors * n + 0.5) / (n + 1)).mean(axis=0)
+    """Return the logarithm of the error with standardization relative to the error without."""
+    n_test = np.array(row["test"])[:, np.newaxis]
+    plain, standardized = log_errors(row["errors"], n_test).mean(axis=0)
     return float(standardized - plain)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compute the missing rows if requested, and print the tables."""
+    parser = parser_of(__doc__, ROWS)
+    parser.add_argument("--compute", action="store_true")
+    options = parser.parse_args(argv)
+    if options.compute:
+        resumed(options.out, ("set", "family"), cells(), measured)
+    print(tables(stored_rows(options.out)))
 
 
 if __name__ == "__main__":

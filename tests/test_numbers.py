@@ -90,7 +90,7 @@ def test_few_labels():
 
 
 def test_many_samples():
-    (exact, *_), million = stored("centres.json")["rows"], stored("million.json")["rows"][-1]
+    (exact, *_), million = stored("centers.json")["rows"], stored("million.json")["rows"][-1]
     text = page("howto/many_samples.md")
     assert f"{exact['seconds']:.0f} seconds on two cores" in text
     assert f"with an error of {exact['test_error_percent']:.1f} %" in text

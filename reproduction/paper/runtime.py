@@ -8,9 +8,9 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.literal import literal_nsse
 from nsse import NSSE
 from nsse.datasets import per_class_split
+from reproduction.paper.literal import literal_nsse
 from reproduction.paper.printed import RUN_TIMES
 from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES
 from reproduction.paper.work import samples

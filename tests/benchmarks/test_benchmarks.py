@@ -1,10 +1,11 @@
-"""The benchmarks run, on very little: their numbers are not tested here, only that they do not rot."""
+"""The benchmarks run on very few samples, and the pages show their stored results."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import sys
+from collections import defaultdict
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from nsse import NSSE, SmoothEmbedding
-from reproduction.rows import Row, RowFile, Task
+from nsse.methods import catalogue
+from reproduction.paper.literal import literal_nsse
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -57,41 +59,25 @@ def test_class_maps_and_relevant_features_are_measured(run):
 
 
 def test_fits(run):
-    options = ("--objects", 140, "--digits", 800, "--literal", 100, "--turns", 1)
-    record = run("fits", *options)
+    record = run("fits", "--objects", 140, "--digits", 800, "--turns", 1)
     works = ["fit", "fit, predict 1000", "predict 1000", "predict one"]
     assert [row["work"] for row in record["svc"]] == 2 * works
     assert [row["limit"] for row in record["svc"]] == [1.0, *[None] * 7]
-    literal = record["literal"][0]
-    assert literal["no_higher"]
-    # The literal method stops on a grid of σ around the minimum that ours finds.
-    assert literal["excess"][1] == pytest.approx(literal["excess"][0], rel=0.05)
 
 
-def test_the_literal_method_is_algorithm_1(script):
+def test_the_literal_method_is_algorithm_1():
     """Another code for the same: the library's alternation ends where the literal one does."""
     X, y = (rows[:150] for rows in load_digits(return_X_y=True))
     given = {"mu1": 1.0, "mu2": 0.01, "mu3": 0.45, "sigma_range": (0.3, 2.0), "n_neighbors": 5}
     model = NSSE(solver="alternating", **given).fit(X, y)
-    ended = script("literal").literal_nsse(X, y, 9, **given, n_sigmas=40, tol=1e-8, max_iter=50)
+    ended = literal_nsse(X, y, 9, **given, n_sigmas=40, tol=1e-8, max_iter=50)
     assert ended.sigma == pytest.approx(model.sigma_)
     assert ended.objective == pytest.approx(model.objective_, rel=1e-12)
     np.testing.assert_allclose(np.abs(ended.Y), np.abs(model.embedding_), atol=1e-6)
 
 
-def test_methods_embed_as_the_obvious_code_does(run):
-    rows = {row["method"]: row for row in run("methods", "--n", 150, "--repeats", 1)["rows"]}
-    assert len(rows) == 7
-    assert all(float(row["angle"]) < 1e-6 for row in rows.values())
-
-
-def test_the_page_of_methods_is_the_catalogues(script):
-    page = (BENCHMARKS.parent / "docs" / "research" / "methods.md").read_text(encoding="utf-8")
-    assert script("methods_page").catalogue_table() in page
-
-
-def test_centres(run):
-    record = run("centres", "--n", 1000, "--centers", 60, "--components", 60)
+def test_centers(run):
+    record = run("centers", "--n", 1000, "--centers", 60, "--components", 60)
     ours, chosen, peer = record["rows"]
     assert (ours["model"], ours["n"], peer["times_faster, seconds"]) == ("SmoothEmbedding", 60, 1.0)
     assert max(row["test_error_percent"] for row in (ours, chosen, peer)) < 20
@@ -129,36 +115,22 @@ def test_tuning_time(run):
 # Searches for counterexamples.
 
 
-def test_no_problem_ends_above_the_grid(run):
-    """The search for counterexamples finds none, those that once were among them."""
-    record = run("global_minimum", "--share", 0.005, "--grid", 40)
-    assert (record["above"], record["lost"]) == (0, 0)
-    assert sum(row["problems"] for row in record["rows"]) == 8
-
-
 def test_versions_of_the_search_are_compared_on_the_same_splits(script, tmp_path, capsys):
     frontier, out = script("frontier"), tmp_path / "rows.jsonl"
-    options = (
-        "--sets",
-        "iris",
-        "wine",
-        "--sizes",
-        "5",
-        "--seeds",
-        "0",
-        "1",
+    options = [
         "--halves",
         *frontier.HALVES,
-    )
+        *["--sets", "iris", "wine", "--sizes", "5", "--seeds", "0", "1"],
+    ]
     frontier.main(["measure", "--out", str(out), *options])
-    rows = frontier.rows_of(out)
+    rows = stored(out)
     assert len(rows) == 2 * 2 * 2
     assert all(0.0 <= row["error"] <= 0.3 for row in rows)
     assert all(row["radius"] > 0.0 for row in rows if row["model"] == "untuned")
     # A line that is torn is computed again, and no other one.
     out.write_bytes(out.read_bytes()[:-20])
     frontier.main(["measure", "--out", str(out), *options])
-    again = frontier.rows_of(out)
+    again = stored(out)
     assert [row["error"] for row in again] == [row["error"] for row in rows]
     assert again[:-1] == rows[:-1]
     capsys.readouterr()
@@ -180,42 +152,10 @@ def test_the_stored_search_has_a_lower_error_than_that_of_version_0_3(script, ca
     assert float(ratio) < 0.97
 
 
-def test_rows_of_two_versions_are_paired_by_split(script, tmp_path, capsys):
-    for name, errors in {"a": (0.1, 0.2, 0.9), "b": (0.2, 0.4)}.items():
-        file = RowFile(tmp_path / name)
-        for seed, error in enumerate(errors):
-            file.add(Row(Task("orl", "SVC", 2, seed), error, 1.0, 0.0))
-    script("paired").main([str(tmp_path / "a"), str(tmp_path / "b")])
-    _, one, every = capsys.readouterr().out.splitlines()
-    assert one.split() == [
-        "SVC:",
-        "orl,",
-        "2",
-        "2",
-        "15.00",
-        "30.00",
-        "+15.000",
-        "5.000",
-        "+3.0",
-        *["1.0"] * 2,
-    ]
-    assert every.split()[2:] == one.split()[4:]
-
-
 def test_a_figure_of_calibration_is_the_mean_gap_of_its_bins(script):
     error = script("frontier").calibration_error
     confidence, is_right = np.array([0.99, 0.99, 0.51, 0.51]), np.array([True, True, True, False])
     assert error(confidence, is_right) == pytest.approx((2 * 0.01 + 2 * 0.01) / 4)
-
-
-def test_all_attacked_models_are_there(script):
-    assert all(hasattr(make(), "fit") for make in script("certificates").ATTACKED.values())
-
-
-def test_no_label_changes_inside_a_certified_radius(run):
-    record = run("certificates", "--points", 5, "--splits", 0, "--only", "wine, whitened")
-    assert record["totals"]["broken"] == 0
-    assert record["attacks"][0]["changed far outside"] > 0.4
 
 
 def test_random_models_are_attacked(script, tmp_path):
@@ -244,37 +184,20 @@ def test_coverage_is_measured(script, tmp_path):
     assert all(row["coverage"] > 0.75 and row["level"] < 0.2 for row in rows)
 
 
-def measurements():
-    page = BENCHMARKS.parent / "docs" / "research" / "measurements.md"
-    return page.read_text(encoding="utf-8")
-
-
-def stored(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_the_page_shows_the_stored_coverage(script):
-    certificates, sets = script("certificates"), script("prediction_sets")
-    record = json.loads((certificates.RESULTS / "certificates.json").read_text(encoding="utf-8"))
-    assert all(table in measurements() for table in certificates.page_tables(record))
-    assert sets.sentence(stored(sets.ROWS)) in measurements()
-
-
-def test_the_pages_show_the_stored_attacks(script):
-    certificates, pages = script("certificates"), BENCHMARKS.parent / "docs"
-    record = json.loads((certificates.RESULTS / "certificates.json").read_text(encoding="utf-8"))
-    assert certificates.attacks_sentence(record) in " ".join(measurements().split())
-    explanation = (pages / "explanation" / "certificates.md").read_text(encoding="utf-8")
-    told = f"attacked {len(record['attacks'])} models {record['totals']['attacks']:,} times"
-    assert told in " ".join(explanation.split())
-
-
-def test_typicality_is_measured_and_the_page_shows_it(script, tmp_path):
-    hull, out = script("hull"), tmp_path / "hull.jsonl"
-    rows = hull.main(["--genes", "--unknown", "digits", "--splits", "2", "--out", str(out)])
+def test_typicality_is_measured(script, tmp_path):
+    out = tmp_path / "hull.jsonl"
+    rows = script("hull").main(["--sets", "digits", "--splits", "2", "--out", str(out)])
     assert [row["split"] for row in rows] == [0, 1]
     assert all(row["area"] > 0.85 and row["level"] < 0.1 for row in rows)
-    assert hull.typicality_table(stored(hull.ROWS)) in measurements()
+
+
+def test_calibrations_are_compared(script):
+    found = script("certificates").covered("digits", 2)
+    rows = {row["way"]: row for row in found if row["alpha"] == 0.1}
+    assert len(rows) == 6
+    assert all(row["coverage"] > 0.8 for row in rows.values())
+    assert rows["left out"]["size"] < rows["left out, by class"]["size"]
+    assert script("certificates").median_radius("digits", 20) == pytest.approx(0.346, rel=0.01)
 
 
 def test_equal_fits_are_compared(script, tmp_path):
@@ -299,22 +222,69 @@ def test_wide_data_take_seconds_and_megabytes(script, capsys, monkeypatch):
     assert all(line.count(" MB |") == 2 for line in lines[2:])
 
 
-# Photographs.
+# Pages.
 
 
-def test_the_guide_shows_what_the_rows_of_photographs_say(script):
-    photographs = script("photographs")
-    rows = [json.loads(line) for line in photographs.ROWS.read_text(encoding="utf-8").splitlines()]
-    guide = BENCHMARKS.parent / "docs" / "research" / "measurements.md"
-    assert photographs.table(rows) in guide.read_text(encoding="utf-8")
+def page(name):
+    return (BENCHMARKS.parent / "docs" / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["kernels", "units"])
-def test_the_tables_of_kernels_and_units_are_those_of_the_page(script, name):
+def stored(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def record_of(name):
+    return json.loads((BENCHMARKS / "results" / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [
+        ("hull", "table"),
+        ("kernels", "tables"),
+        ("photographs", "table"),
+        ("prediction_sets", "sentence"),
+        ("units", "tables"),
+    ],
+)
+def test_the_page_shows_what_the_stored_rows_say(script, name, tables):
     benchmark = script(name)
-    rows = [json.loads(line) for line in benchmark.ROWS.read_text(encoding="utf-8").splitlines()]
-    page = (Path(__file__).parents[2] / "docs" / "research" / "measurements.md").read_text(
-        encoding="utf-8"
-    )
-    for table in benchmark.tables(rows).split("\n\n"):
-        assert table in page
+    for table in getattr(benchmark, tables)(stored(benchmark.ROWS)).split("\n\n"):
+        assert table in page("research/measurements.md")
+
+
+def test_the_page_shows_the_stored_coverage_and_radii(script):
+    record, text = record_of("certificates.json"), page("research/measurements.md")
+    assert all(table in text for table in script("certificates").page_tables(record))
+    words = " ".join(text.split())
+    for name, radius in record["radii"].items():
+        title = {"digits": "digits", "coil20": "COIL-20", "orl": "ORL"}[name]
+        assert f"{radius:.3f} for {title}" in words
+
+
+def test_the_pages_show_the_stored_attacks(script):
+    totals = record_of("radii.json")
+    assert totals["broken"] == 0
+    assert script("radii").sentence(totals) in " ".join(page("research/measurements.md").split())
+    told = f"attacked {totals['models']:,} random models {totals['tries']:,} times"
+    assert told in " ".join(page("explanation/certificates.md").split())
+
+
+def test_the_page_shows_the_stored_times():
+    text, fits = page("research/measurements.md"), defaultdict(list)
+    for row in record_of("fits.json")["svc"]:
+        fits[row["work"].replace(",", " and")].append(f"{row['ratio']:.2f}")
+    assert all(f"| {work} | {' | '.join(ratios)} |" in text for work, ratios in fits.items())
+    searches = defaultdict(list)
+    for row in record_of("tuning_time.json")["rows"]:
+        if row["svm"] and row["data"] != "wide table":
+            searches[row["data"]].append(f"{row['search']:.2f}, {row['svm']:.2f}")
+    assert all(f"| {data} | {' | '.join(pairs)} |" in text for data, pairs in searches.items())
+
+
+def test_the_page_of_methods_shows_the_catalogue():
+    text = page("research/methods.md")
+    for entry in catalogue().values():
+        name = f"**{entry.name}**" if entry.in_tables else entry.name
+        cells = (entry.functions, entry.new_samples, entry.supervised, entry.cost, entry.reference)
+        assert f"| {' | '.join((name, *cells))} |" in text

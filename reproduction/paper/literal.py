@@ -1,8 +1,8 @@
-"""Algorithm 1 of the paper as it is printed: the reference that the library is timed against.
+"""Algorithm 1 of the paper as it is printed, with which `runtime` compares times.
 
-Written plainly but not slowly: LAPACK does the work on every thread BLAS has, distances are computed
-once, the eigensolver is asked for d eigenvectors only. Samples, within-class weights, unit of length
-and range of σ are those of ``NSSE()``.
+It is written plainly but not slowly. LAPACK computes on all BLAS threads, distances are computed once,
+and the eigensolver computes d eigenvectors only. Within-class weights, unit of length and range of σ are
+those of ``NSSE()``.
 """
 
 from __future__ import annotations
