@@ -40,7 +40,8 @@ def test_searches_take_it(data):
 
 def test_the_search_takes_it(data):
     scorer = certified_accuracy(0.3)
-    grid = {"sigma": [0.1, 1.0], "smoothness": [0.1]}
+    grid = {"sigma": [0.1, 1.0], "smoothness": [0.1], "metric__relevance": [1.0]}
+    grid["metric__shrinkage"] = [3.0]
     search = SmoothEmbeddingCV(grid=grid, scoring=scorer, cv=3).fit(data.X, data.codes)
     assert search.best_params_["sigma"] == 1.0
     assert scorer(search, data.X, data.codes) > 0.5

@@ -123,10 +123,20 @@ def test_the_gradient_of_the_attack_is_the_limit_of_differences(fitted, new):
     )
 
 
-def literal_pair(f, scores, x, i, j, r):
-    """Lower bounds of v_i − v_j within r of x: by the norm, and by value and slope if there is one."""
+def values_and_slopes(f, x):
+    """The value of a map, its Jacobian, and for kernels the Jacobian behind the metric."""
+    row = x[np.newaxis]
+    if isinstance(f, LinearMap):
+        return f(row)[0], None, None
+    behind = KernelMap(Affine.identity(f.metric.n_outputs), f.centers, f.kernel, f.coef)
+    return f(row)[0], f.jacobian(row)[0], behind.jacobian(f.metric(row))[0]
+
+
+def literal_pair(f, scores, here, i, j, r):
+    """Lower bounds of v_i − v_j within r: by the norm, and by value and slope if there is one."""
+    value, slope, slope_behind = here
     a, b = scores.weights[i] - scores.weights[j], scores.offsets[i] - scores.offsets[j]
-    m = a @ f(x[np.newaxis])[0]
+    m = a @ value
     if isinstance(f, LinearMap):
         return m + b - np.linalg.norm(f.affine.dense() @ a) * r
     t = (f.metric.norm * r / f.kernel.sigma) ** 2
@@ -134,32 +144,32 @@ def literal_pair(f, scores, x, i, j, r):
     by_norm = m + b - np.sqrt(B2) * np.sqrt(2 - 2 * k)
     if not f.kernel.has_local_bound:
         return by_norm
-    behind = KernelMap(Affine.identity(f.metric.n_outputs), f.centers, f.kernel, f.coef)
-    g = behind.jacobian(f.metric(x[np.newaxis]))[0].T @ a
-    line = m - np.linalg.norm(f.jacobian(x[np.newaxis])[0].T @ a) * r
+    g = slope_behind.T @ a
+    line = m - np.linalg.norm(slope.T @ a) * r
     R2 = B2 - m**2 - f.kernel.sigma**2 / 2 * g @ g
     local = b + min(k * line, line) - np.sqrt(max(R2, 0) * max(1 - k**2 * (1 + 2 * t), 0))
     return max(by_norm, local)
 
 
-def literal_margin(members, x, c, rival, r):
+def literal_margin(members, places, c, rival, r):
     """Σ_k w_k min over the functions of the rival of max over those of c."""
     total = 0.0
-    for f, scores, weight in members:
+    for (f, scores, weight), here in zip(members, places, strict=True):
         own, others = np.flatnonzero(scores.codes == c), np.flatnonzero(scores.codes == rival)
-        total += weight * min(max(literal_pair(f, scores, x, i, j, r) for i in own) for j in others)
+        total += weight * min(max(literal_pair(f, scores, here, i, j, r) for i in own) for j in others)
     return total
 
 
-def literal_radius(model, x, steps=28):
+def literal_radius(model, x, steps=23):
     """The largest r at which the margins over all rivals are positive, by halving an interval."""
     members = model.map_.members(model.scores_)
     values = sum(member.values(x[np.newaxis])[0] for member in members)
+    places = [values_and_slopes(f, x) for f, _, _ in members]
     c, low, high = values.argmax(), 0.0, 4.0
     for _ in range(steps):
         r = (low + high) / 2
         rivals = (rival for rival in range(len(values)) if rival != c)
-        is_safe = all(literal_margin(members, x, c, rival, r) > 0 for rival in rivals)
+        is_safe = all(literal_margin(members, places, c, rival, r) > 0 for rival in rivals)
         low, high = (r, high) if is_safe else (low, r)
     return low
 

@@ -282,12 +282,22 @@ def test_centres_of_every_kind(split, centers):
     np.testing.assert_array_equal(again.transform(X_new), model.transform(X_new))
 
 
-@pytest.mark.slow
-def test_many_samples_have_fewer_centres():
-    X = np.random.default_rng(0).normal(size=(5100, 20))
-    model = SmoothEmbedding(metric=None).fit(X, X[:, 0] > 0)
-    assert len(model.coef_) == 3000
+def test_many_samples_have_fewer_centers(monkeypatch):
+    monkeypatch.setattr("nsse.centers.EXACT_UP_TO", 500)
+    monkeypatch.setattr("nsse.centers.FEWER", 300)
+    X = np.random.default_rng(0).normal(size=(501, 20))
+    y = X[:, 0] > 0
+    assert len(SmoothEmbedding(metric=None).fit(X, y).coef_) == 300
+    assert len(SmoothEmbedding(metric=None).fit(X[:500], y[:500]).coef_) == 500
+
+
+def test_more_than_five_thousand_samples_have_three_thousand_centers():
+    model = SmoothEmbedding()
     assert model.estimate_memory(6000, 2) == model.estimate_memory(60000, 2)
+    assert model.estimate_memory(5000, 2) > model.estimate_memory(5001, 2)
+    exact, fewer = (SmoothEmbedding(centers=centers) for centers in (None, 3000))
+    assert model.estimate_memory(5000, 2) == exact.estimate_memory(5000, 2)
+    assert model.estimate_memory(6000, 2) == fewer.estimate_memory(6000, 2)
 
 
 def test_centres_that_others_make_superfluous_are_left_out():
