@@ -33,10 +33,10 @@ def commands(text):
     return [c for c in text if (unicodedata.category(c) in ("Cc", "Cs") and c != "\n") or c == "\u202e"]
 
 
-@pytest.mark.parametrize("first", range(0, 0x110000, 0x8000))
-def test_shown_text_obeys_nobody_and_plain_text_stays(first):
-    """Every sign that there is, in a random order."""
-    signs = np.random.default_rng(0).permutation(np.arange(first, first + 0x8000))
+def test_shown_text_obeys_nobody_and_plain_text_stays():
+    """All control characters and surrogates, all signs of the basic plane, and some of the others."""
+    some = np.random.default_rng(0).choice(np.arange(0x10000, 0x110000), 20_000, replace=False)
+    signs = np.random.default_rng(1).permutation(np.concatenate([np.arange(0x10000), some]))
     text = "".join(map(chr, signs))
     assert commands(shown(text)) == []
     assert "\n" not in shown(text)
