@@ -1,8 +1,8 @@
-"""Values that candidates give to held-out samples.
+"""Compute the values that candidates give to held-out samples.
 
-A candidate has one value v_c(x) for every class c: its class score, or minus the squared distance from x
-to the nearest training sample of the class in its embedding. The values of the held-out samples of a
-split have a closed form: distances in all settings of the metric come from the metric
+A candidate has one value v_c(x) for every class c. This is its class score, or minus the squared
+distance from x to the nearest training sample of the class in its embedding. The values of the held-out
+samples of a split have a closed form. The metric gives distances in all of its settings
 (`nsse.metrics.Metric.distances`), and each smoothness takes one Cholesky factorization.
 """
 
@@ -172,7 +172,7 @@ class Fold:
     """The rows that a split trains on, and the samples that it holds out.
 
     A class that the training rows lack gets the lowest value of the other classes. Held-out samples of
-    such a class have a weight of zero, because no candidate can know them.
+    such a class have a weight of zero, because no candidate can predict them.
     """
 
     train: Rows
@@ -338,7 +338,7 @@ def norms_of_scores(Q: Singles | Floats) -> float:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a setting gives on a split: values and norms of its candidates.
+    """The values and norms of the candidates of a setting on a split.
 
     Attributes
     ----------

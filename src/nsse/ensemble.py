@@ -1,4 +1,4 @@
-"""The ensemble of a search: one map that is a weighted sum of the values of several models.
+"""Combine the members of a search into one map, a weighted sum of their values.
 
 Member k has a map f_k and affine functions of it, each of a class. Its value v_kc(x) is the largest
 function of class c. With the weights w_k and temperatures τ_k of the stack (`nsse.stack`), the scores of
@@ -125,7 +125,7 @@ def widest_differences(gram: Floats, scores: Scores) -> Floats:
 
 
 def rotation_of(scores: Floats, codes: Ints, weights: Floats, n_classes: int) -> Floats:
-    """Return V: the axes along which the class means of centered scores differ most, these first."""
+    """Return V, the axes of centered scores, sorted by how much the class means differ along them."""
     indicators = np.zeros((n_classes, len(codes)))
     indicators[codes, np.arange(len(codes))] = weights
     sizes = indicators.sum(axis=1)

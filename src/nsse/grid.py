@@ -1,6 +1,7 @@
-"""What a search tries: settings of the metric, kernels, widths, smoothnesses and decisions.
+"""List the candidates of a search.
 
-A setting determines a kernel matrix. A candidate is a setting with a smoothness and a decision.
+A setting determines a kernel matrix by a kernel with its width and by the parameters of the metric. A
+candidate is a setting with a smoothness and a decision.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ class Setting:
 
     @property
     def augment(self) -> Any:
-        """What makes augmented samples, or None."""
+        """The augmentation, or None."""
         return self.parameters["augment"]
 
     @property
     def unlabeled(self) -> Any:
-        """How unlabeled samples are used, or None."""
+        """The use of unlabeled samples, or None."""
         return self.parameters["unlabeled"]
 
     @property
@@ -112,7 +113,7 @@ class Grid:
         augment: Sequence[Any] | None,
         X: Any,
     ) -> Grid:
-        """Combine what the user asks for with what kernels and metrics suggest."""
+        """Combine the values of the user with the suggestions of kernels and metrics."""
         metric = unfitted_metric(base.metric, X)
         given = checked_grid(grid, as_metric(named_metric(base.metric)))
         if not metric.parameters():  # the name "within" means Euclidean distances for sparse samples
@@ -206,7 +207,7 @@ def checked_augmentations(augment: Sequence[Any] | None, base: SmoothEmbedding) 
 
 
 def metric_settings(metric: Metric, given: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return the settings of a metric: the candidates of the metric with the values of the user."""
+    """Return the candidates of a metric with the values of the user."""
     own = {name: values for name, values in given.items() if name.startswith("metric__")}
     names = [name.removeprefix("metric__") for name in own]
     found: list[dict[str, Any]] = []

@@ -6,8 +6,8 @@ The typical slope of a candidate is
 
 with the curvature γ = −κ′(0) of the kernel, the stretch s of the metric, the median Euclidean distance d
 between training samples, the width σ, and the temperature τ. R is the root mean square, over pairs of
-classes, of the norm of the difference of their functions. L says how much differences of the values of
-two classes change, in units of τ, over a distance of d. It is not a bound.
+classes, of the norm of the difference of their functions. L is how much the difference of the values of
+two classes typically changes, in units of τ, over a distance of d. It is not a bound.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Comparison:
         return np.array(of_kernels) * np.array(units) * compared.norms / compared.temperatures
 
     def unit_slope(self, metric: Mapping[str, Any]) -> float:
-        """Return s d/m: the stretch of a metric times the ratio of median distances before and in it.
+        """Return s d/m, the stretch of a metric times the ratio of median distances before and in it.
 
         Columns that the estimator standardizes are measured in their standard deviations.
         """

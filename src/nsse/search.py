@@ -1,14 +1,15 @@
-"""`SmoothEmbeddingCV`: choose the parameters of `SmoothEmbedding`, and combine the best choices.
+"""Choose the parameters of `SmoothEmbedding` by cross-validation: `SmoothEmbeddingCV`.
 
 A candidate is a setting of the metric, a kernel, its width, a smoothness and a decision (`nsse.grid`).
 
-1. Ten random splits hold out a quarter of every class. Each candidate is fitted to the rest in closed
-   form, and gives the held-out samples one value per class (`nsse.candidates`).
-2. After three splits, the settings with the lowest log-loss of held-out samples go on (`nsse.halving`).
-3. A stack finds the non-negative weights of the candidates whose weighted sum has the lowest log-loss,
-   plus a penalty for steep maps (`nsse.stack`). The few candidates with large weights are its members.
-4. The members are fitted to all samples. Their weighted sum is one map (`nsse.ensemble`), from which
-   labels, probabilities, coordinates and certified radii are computed.
+1. Ten random splits hold out a quarter of every class. Each candidate is fitted to the other samples in
+   closed form, and gives each held-out sample one value per class (`nsse.candidates`).
+2. After three splits, only the settings with the lowest log-loss of held-out samples continue
+   (`nsse.halving`).
+3. A stack finds the non-negative weights of the candidates that minimize the log-loss of their weighted
+   sum, plus a penalty for steep maps (`nsse.stack`). The few candidates with large weights are members.
+4. The members are fitted to all samples. Their weighted sum is one map (`nsse.ensemble`), which gives
+   labels, probabilities, coordinates and certified radii.
 
 If the user passes `scoring`, there is no stack, and the best single candidate by this score predicts.
 """
@@ -49,73 +50,75 @@ from nsse.unlabeled_candidates import UnlabeledSamples
 
 
 class SmoothEmbeddingCV(EmbeddingClassifier):
-    """Choose the parameters of `SmoothEmbedding` by cross-validation, and stack the best choices.
+    """Choose the parameters of `SmoothEmbedding` by cross-validation, and combine the best models.
 
-    Settings of the metric, kernel widths, smoothnesses and decisions are compared on held-out samples in
-    closed form. A stack of a few of them predicts, as one map: labels, probabilities, coordinates and
-    certified radii belong together. If `scoring` is given, the best single model predicts instead.
+    The search compares settings of the metric, kernel widths, smoothnesses and decisions on held-out
+    samples, in closed form. The result is a weighted sum of a few models, which is called a stack. It is
+    one map, which gives labels, probabilities, coordinates and certified radii. If `scoring` is given,
+    the result is the best single model.
 
     Parameters
     ----------
     estimator : SmoothEmbedding, default=None
-        The model whose parameters are varied. It determines everything that the grid does not contain,
-        such as the metric, the centers and the class weights. None is ``SmoothEmbedding()``. If it has
-        a use of unlabeled samples, such as ``unlabeled=GraphPenalty()``, several uses are compared.
+        The model whose parameters are varied. Other parameters, such as the centers and the class
+        weights, stay as they are. None is ``SmoothEmbedding()``. If it uses unlabeled samples, as with
+        ``unlabeled=GraphPenalty()``, the search compares several ways to use them.
     grid : dict, default=None
         Lists of values to try instead of the usual ones, for "kernel", "sigma", "smoothness", "decision"
         and parameters of the metric, such as "metric__shrinkage". Usual values of sigma come from the
         kernel (`nsse.kernels.Kernel.widths`), and usual settings of the metric from the metric
         (`nsse.metrics.Metric.candidates`).
     augment : list, default=None
-        Augmentations to try, for example ``[None, Images((28, 28))]``. Each is combined with the best
-        settings that were found with the first one. None tries the augmentation of `estimator`.
+        Augmentations to compare, for example ``[None, Images((28, 28))]``. The search finds the best
+        settings with the first one, and combines them with the others. If None, the search uses the
+        augmentation of `estimator`.
     cv : int, splitter or iterable, default=None
-        Splits, as in `sklearn.model_selection.GridSearchCV`. None draws ten that hold out a quarter of
-        every class, or of the groups if these are given, and three from 1000 samples on. Equal samples
-        are always on the same side of a split. At most 500 training samples of a split are used, or 750
-        from 1000 samples on.
+        Splits, as in `sklearn.model_selection.GridSearchCV`. None draws ten splits that hold out a
+        quarter of every class, or of the groups if these are given. With 1000 samples or more, it draws
+        four. Equal samples are always on the same side of a split. A split uses at most 500 training
+        samples, or 750 with 1000 samples or more.
     scoring : str or callable, default=None
-        If it is given, candidates are fitted and compared by this score, as in ``GridSearchCV``, and the
-        best single candidate is used. All candidates are scored on one split, the best 64 on three, and
-        the best 16 on all. This takes about ten times as long. None builds the stack, by the log-loss of
+        If given, candidates are fitted and compared by this score, as in ``GridSearchCV``, and the best
+        single candidate is the result. All candidates are scored on one split, the best 64 on three, and
+        the best 16 on all, which takes about ten times as long. None builds the stack by the log-loss of
         held-out samples.
     slope_penalty : float, default=0.0002
         ν, the penalty for steep maps in the stack, as a share of the lowest log-loss of a candidate. A
-        larger value gives a smoother map with larger certified radii, at a larger error. Values from 0
-        to 0.003 are usual. It must be 0 with kernels whose slope is infinite, such as the exponential
-        kernel, and it has no influence if `scoring` is given.
+        larger value gives a smoother map with larger certified radii and a larger error. Common values
+        are 0 to 0.003. Kernels with an infinite slope, such as the exponential kernel, need 0. The
+        parameter has no influence if `scoring` is given.
     max_members : int, default=8
-        Number of members of the stack, at most. It has no influence if `scoring` is given.
+        Largest number of members of the stack. It has no influence if `scoring` is given.
     max_samples : int, default=2000
-        Number of samples on which candidates are compared, at most. Members are fitted to all samples.
+        Largest number of samples on which candidates are compared. Members are fitted to all samples.
     refit : bool, default=True
-        Whether the chosen models are fitted to all samples. If it is False, only `cv_results_`,
-        `n_splits_` and the attributes whose names begin with "best" are set, without
-        `best_estimator_`, and the search cannot predict.
+        Whether the chosen models are fitted to all samples. If False, the search cannot predict. It then
+        sets only `cv_results_`, `n_splits_`, and the attributes whose names begin with "best" except
+        `best_estimator_`.
     n_jobs : int, default=None
         Number of processes. None is 1, and −1 uses all processors.
     random_state : int, RandomState instance or None, default=0
-        Seed for the splits. The default is a fixed number and not None, so that the same data always
-        give the same model.
+        Seed for the splits. The default is a fixed number, so that the same data always give the same
+        model.
     verbose : int, default=0
-        If it is 1, a progress bar is shown even if nobody watches a terminal.
+        If 1, a progress bar is shown even if the output is not a terminal.
 
     Attributes
     ----------
     members_ : list of SmoothEmbedding
-        The models of the stack, fitted to all samples, the heaviest first. The weight of a member is
-        measured by the standard deviation of its part of the scores.
+        The models of the stack, fitted to all samples. The first one has the largest part in the scores,
+        as measured by the standard deviation of this part.
     weights_ : ndarray of shape (n_members,)
-        The class scores of the ensemble are the sum of these weights times the values of the members,
-        less their mean over the classes. The values of a member are its class scores, or minus squared
-        distances to the nearest training samples. A weight is the weight in the stack divided by the
-        temperature of the member.
+        The weights of the members. The class scores of the ensemble are the weighted sum of the values
+        of the members, minus their mean over the classes. The values of a member are its class scores,
+        or minus squared distances to the nearest training samples. A weight is the weight in the stack
+        divided by the temperature of the member.
     best_params_, best_estimator_, best_score_, best_index_
-        The parameters of the heaviest member, this member, its mean score on the splits, and its
-        position in `cv_results_`. The ensemble predicts, not this member alone.
+        The parameters of the first member, this member, its mean score on the splits, and its position
+        in `cv_results_`. The search predicts with the ensemble and not with this member.
     cv_results_ : dict of arrays
-        As in ``GridSearchCV``: "params", "param_*", "split*_test_score", "mean_test_score",
-        "std_test_score" and "rank_test_score" of all candidates that were compared on all splits. If
+        The entries "params", "param_*", "split*_test_score", "mean_test_score", "std_test_score" and
+        "rank_test_score" of ``GridSearchCV``, for all candidates that were compared on all splits. If
         `scoring` is None, scores are minus the log-loss at the best temperature of the candidate.
     n_splits_ : int
         Number of splits.
@@ -128,8 +131,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     transduction_ : ndarray of shape (n_samples,)
         Labels of the training samples. Samples without a label have a predicted one.
     leave_one_out_score_ : float
-        Share of the held-out samples whose label the stack predicts. The weights of the stack were
-        fitted to these samples, so it is slightly optimistic.
+        Share of the held-out samples whose labels the stack predicts correctly. It is slightly
+        optimistic, because the weights of the stack were fitted to these samples.
     map_ : EnsembleMap
         The rotated class scores of the ensemble, or the map of the best model if `scoring` is given.
     scores_ : Scores
@@ -140,14 +143,14 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     See Also
     --------
     SmoothEmbedding : The model.
-    SequentialSearchCV : The paper's rule, for any estimator.
+    SequentialSearchCV : Search by the rule of the paper, for any estimator.
 
     Notes
     -----
-    A held-out sample of a class that the training part of a split lacks has no influence. A sample of
-    weight w counts as w samples, in fits and in the log-losses of held-out samples. If no class has
-    three samples and there are no augmentations to compare, nothing is compared, and the search warns
-    that it uses `estimator` as it is.
+    If the training part of a split lacks a class, held-out samples of this class have no influence. A
+    sample of weight w counts as w samples, in fits and in the log-losses of held-out samples. If no
+    class has three samples and there are no augmentations to compare, nothing is compared. The search
+    then warns that it uses `estimator` as it is.
 
     References
     ----------
@@ -219,8 +222,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         Returns
         -------
         self
-            The fitted search. If it is interrupted, it goes on with the candidates that have been
-            compared.
+            The fitted search. If you interrupt the comparison, the search continues with the candidates
+            that have been compared.
         """
         base = self._checked_estimator()
         if is_dask(X):

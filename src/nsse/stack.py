@@ -14,8 +14,8 @@ The problem is convex. The candidates with the largest w_k · std(u_k) become me
 are found once more. If no weight is positive, the candidate with the lowest sum of log-loss and νℓL is
 the only member, with the weight 1.
 
-One more sample counts in the log-loss, placed like the others and of every class alike. Without it,
-probabilities from few samples are too sure.
+One more sample counts in the log-loss, which is placed like the others and belongs to every class alike.
+Otherwise, probabilities from few samples would be overconfident.
 """
 
 from __future__ import annotations
