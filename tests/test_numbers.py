@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from reproduction.rows import RowFile
 
 ROOT = Path(__file__).parents[1]
@@ -143,3 +144,13 @@ def test_reasons_of_the_readme():
     assert f"On seven data sets it is between {min(areas):.2f} and {max(areas):.2f}" in readme()
     assert "returns the same label for 100.0 % of the new digits" in readme()
     assert "100.0% equal labels" in page("howto/deploy.md")
+
+
+def test_defaults():
+    defaults = SmoothEmbedding().get_params()
+    table = page("reference/parameters.md")
+    for name in ("sigma", "smoothness", "metric__shrinkage"):
+        assert f"- **`{name}`** ({defaults[name]:g}) " in readme()
+        assert f"| `{name}` | {defaults[name]:g} |" in table
+    penalty = SmoothEmbeddingCV().slope_penalty
+    assert f"`slope_penalty` is {penalty} by default" in page("explanation/search.md")
