@@ -91,7 +91,7 @@ class EmbeddingClassifier(
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores in the order of `classes_`. For two classes, the score of the second less the first.
+            Scores in the order of `classes_`. For two classes, the score of the second minus the first.
         """
         check_is_fitted(self)
         return self._decided("decision", X)

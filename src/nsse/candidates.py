@@ -56,7 +56,7 @@ TEMPERATURES = np.geomspace(0.004, 4.0, 16)
 class Samples:
     """The labeled samples on which candidates are compared, in memory.
 
-    Equal samples of a class are one row, with their total weight, so that three copies of a sample are
+    Equal samples of a class are one row, with their total weight, so that three equal samples are
     the same as one sample of weight 3.
 
     Attributes

@@ -133,7 +133,7 @@ class Hull:
 
 
 def from_origin(gram: Floats, origin: int) -> tuple[Floats, Floats]:
-    """Return the inner products of the rows less the origin, and their lengths."""
+    """Return the inner products of the rows minus the origin, and their lengths."""
     own = gram[origin]
     C = gram - own
     C -= own[:, np.newaxis]

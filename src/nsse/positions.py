@@ -159,7 +159,7 @@ class Training:
 
     @property
     def is_small(self) -> bool:
-        """Whether the rows are in memory and few enough to go along with copies of a model."""
+        """Whether the rows are in memory and few enough to be copied with a model."""
         return type(self.given.source) is Source and len(self.given) <= LEFT_OUT_ALL
 
     @property

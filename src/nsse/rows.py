@@ -43,16 +43,16 @@ class Rows:
     counts : ndarray of shape (n_rows,)
         Number of these samples, which is the sum of their `sample_weight`. Class weights do not count.
     places : ndarray of shape (n_rows,)
-        The same number for equal rows, which differ in their classes. Augmented copies have the number
+        The same number for equal rows, which differ in their classes. Augmented rows have the number
         of their sample, until `placed` compares them.
     keys : ndarray of shape (n_rows,)
         Hashes that order the rows independently of the order in which they came.
     given : ndarray of shape (n_samples,)
-        The row of every sample, −1 if its weight is zero. Augmented copies are not counted.
+        The row of every sample, −1 if its weight is zero. Augmented rows are not counted.
     labels : tuple of ndarrays
         All classes as the user gave them, and the class of every sample, −1 if it has no label.
     per_sample : int
-        Number of rows of one sample, which are itself and its augmented copies, one after the other.
+        Number of rows of one sample, which are itself and its augmented versions, one after the other.
     """
 
     source: Any
@@ -150,7 +150,7 @@ class Rows:
         return replace(self, source=source, per_sample=factor, **by_row)
 
     def placed(self) -> Rows:
-        """Return these rows with one place for all equal rows, augmented copies included."""
+        """Return these rows with one place for all equal rows, augmented rows included."""
         if self.per_sample == 1:
             return self
         places = np.arange(len(self))

@@ -85,7 +85,7 @@ class Scores:
         return self.classes[self.codes[self.functions(F).argmax(axis=1)]]
 
     def decision(self, F: Floats) -> Floats:
-        """Return `values`, or for two classes the value of the second less the value of the first."""
+        """Return `values`, or for two classes the value of the second minus the value of the first."""
         return as_decision(self.values(F))
 
     def probabilities(self, F: Floats) -> Floats:

@@ -47,7 +47,7 @@ MODEL_CURE = (
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Samples that an updated model keeps, with their augmented copies.
+    """Samples that an updated model keeps, with their augmented versions.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class Updates:
         return np.asarray((found - scores.offsets) @ scores.weights)
 
     def _among(self, before: NDArray[Any], after: NDArray[Any]) -> Updates:
-        """Return the same for other classes. Samples of classes that are gone are not kept."""
+        """Return the same for other classes. Samples of removed classes are left out."""
         place, stays = np.searchsorted(after, before), np.isin(before, after)
         by_class, sizes = np.zeros((len(self.sums.products), len(after))), np.zeros(len(after))
         by_class[:, place[stays]] = self.sums.by_class[:, stays]
