@@ -59,8 +59,8 @@ def to_device(model: Any, device: Any) -> Any:
     Returns
     -------
     estimator
-        The copy. Under ``sklearn.config_context(array_api_dispatch=True)`` it takes and gives arrays
-        that live there.
+        The copy. Under ``sklearn.config_context(array_api_dispatch=True)`` it accepts and returns arrays
+        on this device.
 
     See Also
     --------

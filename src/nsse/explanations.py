@@ -88,8 +88,8 @@ class Explanation:
 
     See Also
     --------
-    nsse.explanations.explain : Makes it.
-    nsse.plot.explanation : Draws it.
+    nsse.explanations.explain : Returns an explanation.
+    nsse.plot.explanation : Draws an explanation.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Plot(tuple[Any, Frame]):
 
     See Also
     --------
-    nsse.SmoothEmbedding.plot : Returns one.
+    nsse.SmoothEmbedding.plot : Returns a plot.
 
     Examples
     --------
