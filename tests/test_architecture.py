@@ -77,8 +77,12 @@ MAY_IMPORT = {
     "sequential": set(),
     "grid": {"kernels", "metrics", "smooth"},
     "candidates": words("columns distances grid kernels model rows smooth splits"),
-    "unlabeled_candidates": words("candidates centers grid rows smooth sources unlabeled"),
-    "halving": words("candidates columns distances grid metrics model smooth unlabeled_candidates"),
+    "unlabeled_candidates": words(
+        "candidates centers columns distances grid model rows smooth sources unlabeled"
+    ),
+    "halving": words(
+        "candidates columns distances grid metrics model smooth unlabeled unlabeled_candidates"
+    ),
     "stack": {"candidates"},
     "search": words(
         "base candidates ensemble grid halving maps rows scores smooth sources stack unlabeled "

@@ -153,6 +153,11 @@ class Grid:
         smoothness = self.smoothness[setting.augment is not None]
         return [Candidate(setting, *pair) for pair in product(smoothness, self.decisions)]
 
+    def with_use(self, setting: Setting, use: Any) -> list[Candidate]:
+        """Return the candidates of a setting that use unlabeled samples. They decide by class scores."""
+        own = Setting({**setting.parameters, "unlabeled": use})
+        return [Candidate(own, smoothness, "scores") for smoothness in self.smoothness[False]]
+
 
 def checked_grid(grid: Mapping[str, Sequence[Any]] | None, metric: Metric) -> dict[str, list[Any]]:
     """Return the values that a user wants to be tried, after a check of all of them."""

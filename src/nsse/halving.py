@@ -24,19 +24,22 @@ from joblib import Parallel, delayed
 from nsse._support.progress import progress_bar
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats
-from nsse.candidates import Compared, Fold, HeldOut, HeldOutSamples, Samples, Split
+from nsse.candidates import Compared, Fold, HeldOut, HeldOutSamples, Samples, Singles, Split
 from nsse.columns import standardizing
 from nsse.distances import median_distance, squared_distances
 from nsse.grid import Candidate, Grid, Setting
 from nsse.metrics.learned import centered
 from nsse.model import evenly
 from nsse.smooth import SmoothEmbedding
+from nsse.unlabeled import UnlabeledUse
 from nsse.unlabeled_candidates import UnlabeledSamples
 
 # The best settings go on after a third of the splits. So many do, besides the user's.
 FIRST_SHARE, BEST_SETTINGS = 3, 8
-# Settings that are combined with every use of unlabeled samples, and splits on which these are fitted.
-SETTINGS_WITH_USES, SPLITS_WITH_USES = 1, 10
+# Splits of the first round with unlabeled samples, and of both rounds.
+FIRST_WITH_USES, SPLITS_WITH_USES = 2, 4
+# The best settings with unlabeled samples go on. So many do, besides the user's.
+SETTINGS_WITH_USES = 2
 # Numbers of candidates and of splits in the rounds of a search by a scorer. None is all.
 SCORED_ROUNDS = ((None, 1), (64, 3), (16, None))
 
@@ -111,30 +114,62 @@ class Comparison:
         return with_norms
 
     def with_unlabeled(self, compared: Compared, unlabeled: UnlabeledSamples, own: Any) -> Compared:
-        """Return the candidates, and uses of unlabeled samples with the best settings, on some splits.
+        """Return the candidates, and the best settings with uses of unlabeled samples, on some splits.
 
-        ``own`` is the user's use, which comes first. Without any results, candidates stay as they are.
+        All settings are combined with each use on a few splits, and the best of them on more, because
+        the settings that are best without unlabeled samples are often not the best with them. ``own`` is
+        the user's use, which comes first. Without any results, candidates stay as they are.
         """
-        by_scores = [place for place, one in enumerate(compared.candidates) if one.decision == "scores"]
-        order = sorted(by_scores, key=lambda place: compared.losses[place])[:SETTINGS_WITH_USES]
-        best = [replace(self.grid.own, decision="scores"), *(compared.candidates[i] for i in order)]
-        candidates = [
-            replace(one, setting=Setting({**one.setting.parameters, "unlabeled": use}))
-            for use in unlabeled.uses(own)
-            for one in best
-        ]
+        uses = unlabeled.uses(own)
         splits = self.splits[: min(SPLITS_WITH_USES, len(compared.held.ends))]
-        jobs = [(unlabeled, one, self.base, split) for split in splits for one in candidates]
-        done = self.worked(values_with_unlabeled, jobs, "Comparing uses of unlabeled samples")
-        n_splits = len(done) // len(candidates)
-        if n_splits == 0:
+        first, rest = splits[:FIRST_WITH_USES], splits[FIRST_WITH_USES:]
+        every = [self.grid.own.setting, *(candidate.setting for candidate in compared.candidates)]
+        distinct = list({id(setting): setting for setting in every}.values())
+        # Augmented samples are not combined with unlabeled ones, unless the user does it.
+        settings = [setting for setting in distinct if setting.augment is None] or distinct[:1]
+        found = self.on_splits_with_uses(first, settings, uses, unlabeled)
+        if not found:
             return compared
-        parts = [
-            done[split * len(candidates) : (split + 1) * len(candidates)] for split in range(n_splits)
+        tried = self.joined_with_uses(found, settings, uses, compared.held)
+        best = best_places(tried.losses.reshape(len(settings), -1).min(axis=1))
+        more = self.on_splits_with_uses(rest, [settings[place] for place in best], uses, unlabeled)
+        if more:
+            found = [*([some[place] for place in best] for some in found), *more]
+            settings = [settings[place] for place in best]
+            tried = self.joined_with_uses(found, settings, uses, compared.held)
+        return compared.first(len(found)).extended(tried.candidates, tried.values, tried.norms)
+
+    def on_splits_with_uses(
+        self,
+        splits: Sequence[Split],
+        settings: Sequence[Setting],
+        uses: Sequence[UnlabeledUse],
+        unlabeled: UnlabeledSamples,
+    ) -> list[list[tuple[Singles, Floats]]]:
+        """Return the values, and R², of every setting with all uses, split by split."""
+        jobs = [
+            (unlabeled, self.base, self.grid, setting, uses, split)
+            for split in splits
+            for setting in settings
         ]
-        values = np.concatenate([np.stack([one[0] for one in part]) for part in parts], axis=1)
-        norms = np.sqrt(np.mean([[one[1] for one in part] for part in parts], axis=0))
-        return compared.first(n_splits).extended(candidates, values, norms)
+        done = self.worked(values_with_unlabeled, jobs, "Comparing uses of unlabeled samples")
+        n_splits = len(done) // len(settings)
+        return [done[split * len(settings) :][: len(settings)] for split in range(n_splits)]
+
+    def joined_with_uses(
+        self,
+        found: Sequence[Sequence[tuple[Singles, Floats]]],
+        settings: Sequence[Setting],
+        uses: Sequence[UnlabeledUse],
+        held: HeldOutSamples,
+    ) -> Compared:
+        """Return the candidates of settings with all uses, with their values on all of these splits."""
+        candidates = [
+            one for setting in settings for use in uses for one in self.grid.with_use(setting, use)
+        ]
+        values = np.concatenate([np.concatenate([one[0] for one in some]) for some in found], axis=1)
+        norms = np.mean([np.concatenate([one[1] for one in some]) for some in found], axis=0)
+        return Compared.of(candidates, values, held.first(len(found)), np.sqrt(norms))
 
     def with_use(self, candidate: Candidate) -> Candidate:
         """Return a candidate with the user's use of unlabeled samples."""
@@ -286,12 +321,23 @@ def held_out_values(
     return [found[id(setting)] for setting in settings]
 
 
+def best_places(losses: Floats) -> list[int]:
+    """Return the position of the user's setting, which is the first, and those of the lowest losses."""
+    order = [0, *np.argsort(losses, kind="stable").tolist()]
+    return list(dict.fromkeys(order))[: SETTINGS_WITH_USES + 1]
+
+
 def values_with_unlabeled(
-    unlabeled: UnlabeledSamples, candidate: Candidate, base: SmoothEmbedding, split: Split
-) -> tuple[Any, float]:
-    """Return the values of a candidate that uses unlabeled samples on a split, and R²."""
+    unlabeled: UnlabeledSamples,
+    base: SmoothEmbedding,
+    grid: Grid,
+    setting: Setting,
+    uses: Sequence[UnlabeledUse],
+    split: Split,
+) -> tuple[Singles, Floats]:
+    """Return the values, and R², of a setting with uses of unlabeled samples on a split."""
     with quiet(), one_blas_thread():
-        return unlabeled.values(candidate, base, split)
+        return unlabeled.values(base, grid, setting, uses, split)
 
 
 def score_of(

@@ -51,7 +51,8 @@ class UnlabeledUse(BaseEstimator):
     Pass an object of a subclass as the parameter ``unlabeled`` of `SmoothEmbedding`. A fit first calls
     `labels`, which may give labels to rows that have none. The regression is then solved by `sums`, or
     directly if `is_exact` is True and the centers are the rows. All members have defaults. With the
-    defaults, unlabeled rows are centers of the map and have no other influence.
+    defaults, unlabeled rows are centers of the map and have no other influence. A use
+    that adds a penalty on class scores defines `roughness`.
 
     As in scikit-learn, parameters are arguments of ``__init__`` and are stored under the same names. A
     file cannot contain your own subclass. Set ``unlabeled`` of the fitted model to None before you save
@@ -63,9 +64,10 @@ class UnlabeledUse(BaseEstimator):
         The label of samples without one. The default is -1. Missing labels (None, NaN) always count as
         no label. If it is None, only missing labels do.
     is_exact : bool
-        Whether `labels` gives every row a label and `sums` is not replaced. The regression is then an
-        ordinary one, so that fits whose centers are the rows need no sums. A fit raises an error if it
-        is True and a row has no label. The default is False, which is right for every use.
+        Whether `labels` gives every row a label, and neither `roughness` nor `sums` is replaced. The
+        regression is then an ordinary one, so that fits whose centers are the rows need no sums. A fit
+        raises an error if it is True and a row has no label. The default is False, which is right for
+        every use.
 
     See Also
     --------
@@ -155,7 +157,21 @@ class UnlabeledUse(BaseEstimator):
             adds a penalty C'PC on the coefficients C by adding P to ``products``.
         """
         sums: Sums = near.source.fold(of_block, near.codes, near.weights)
-        return sums
+        P = self.roughness(near)
+        if P is None:
+            return sums
+        K = of_block.kernel.between(near.held(), of_block.centers)
+        return replace(sums, products=sums.products + K.T @ (P @ K))
+
+    def roughness(self, near: Rows) -> sparse.csr_array | None:
+        """Return P of a penalty tr(S'PS) on the class scores S of all rows. The default, None, is none.
+
+        Parameters
+        ----------
+        near : Rows
+            The rows that `labels` returned.
+        """
+        return None
 
 
 class Labeled(UnlabeledUse):
@@ -202,20 +218,13 @@ class GraphPenalty(UnlabeledUse):
         """Return penalties of several weights, and the propagation of labels."""
         return usual_uses(is_exact, self.marker, self.n_neighbors)
 
-    def sums(self, near: Rows, of_block: KernelSums) -> Sums:
-        """Return sums over the labeled rows, and μ K'LK over all rows.
-
-        Rows and kernel values are stored.
-        """
+    def roughness(self, near: Rows) -> sparse.csr_array | None:
+        """Return μL. Rows are stored."""
         weight = check_number("weight", self.weight, cure="0 leaves only the centers at these samples.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
-        Z = near.held()
-        total = of_block(Z, near.codes, near.weights)
         if weight == 0.0:
-            return total
-        L = mean_degree_laplacian(neighbor_graph(Z, k))
-        K = of_block.kernel.between(Z, of_block.centers)
-        return replace(total, products=total.products + weight * (K.T @ (L @ K)))
+            return None
+        return mean_degree_laplacian(neighbor_graph(near.held(), k)) * weight
 
 
 class LabelPropagation(UnlabeledUse):
@@ -305,10 +314,16 @@ def use_of_unlabeled(unlabeled: Any) -> UnlabeledUse:
         rule = "be None, a GraphPenalty, a LabelPropagation or an object of a subclass of UnlabeledUse"
         cure = "Pass unlabeled=GraphPenalty(marker=-1), or LabelPropagation(marker=-1) for many samples."
         raise rule_error("unlabeled", rule, unlabeled, cure)
-    if unlabeled.is_exact and type(unlabeled).sums is not UnlabeledUse.sums:
-        rule = "leave `is_exact` False if it defines `sums`, which exact fits do not call"
-        raise rule_error("unlabeled", rule, unlabeled, "Remove `is_exact` or `sums` from its class.")
+    has_roughness = type(unlabeled).roughness is not UnlabeledUse.roughness
+    if unlabeled.is_exact and (has_roughness or has_own_sums(unlabeled)):
+        rule = "leave `is_exact` False if it defines `roughness` or `sums`, which exact fits do not call"
+        raise rule_error("unlabeled", rule, unlabeled, "Remove one of them from its class.")
     return unlabeled
+
+
+def has_own_sums(use: UnlabeledUse) -> bool:
+    """Whether the class of a use replaces `sums`."""
+    return type(use).sums is not UnlabeledUse.sums
 
 
 def labeled_by(use: UnlabeledUse, near: Rows) -> Rows:

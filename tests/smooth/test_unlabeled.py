@@ -124,6 +124,10 @@ class ExactWithSums(SmallCoefficients):
     is_exact = True
 
 
+class ExactWithRoughness(GraphPenalty):
+    is_exact = True
+
+
 WRONG = {
     "a duck": (Duck(), "be None, a GraphPenalty, a LabelPropagation"),
     "a class": (NearestLabel, "be None, a GraphPenalty, a LabelPropagation"),
@@ -134,6 +138,7 @@ WRONG = {
     "changed": (Returning(lambda near: replace(near, codes=near.codes[::-1])), "keep labels"),
     "not exact": (Returning(lambda near: near, is_exact=True), "keep labels"),
     "unused sums": (ExactWithSums(), "leave `is_exact` False"),
+    "unused roughness": (ExactWithRoughness(), "leave `is_exact` False"),
 }
 
 
