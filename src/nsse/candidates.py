@@ -69,21 +69,21 @@ class Samples:
         The row of every given sample among all rows, −1 if it has no weight.
     groups : ndarray of shape (n_rows,) or None
         Rows of a group are not split.
-    n_samples : float
-        Number of all labeled samples.
+    n_effective : float
+        Effective number of labeled samples, N.
     """
 
     rows: Rows
     places: Ints
     given: Ints
     groups: NDArray[Any] | None
-    n_samples: float
+    n_effective: float
 
     @classmethod
     def of(cls, rows: Rows, groups: Any, most: int) -> Samples:
         """Take at most so many of the rows."""
         places = np.flatnonzero(rows.is_labeled)
-        n_samples = float(rows.counts[places].sum())
+        n_effective = effective_number(rows.weights[places])
         if len(places) > most:
             places = places[stratified(rows.codes[places], most, np.random.default_rng(0))]
         own = None
@@ -92,7 +92,7 @@ class Samples:
             order = np.flatnonzero(rows.given >= 0)[::-1]
             first[rows.given[order]] = order
             own = checked_groups(groups, len(rows.given))[first[places]]
-        return cls(rows.select(places), places, rows.given, own, n_samples)
+        return cls(rows.select(places), places, rows.given, own, n_effective)
 
     @property
     def codes(self) -> Ints:
@@ -142,6 +142,15 @@ class Samples:
         rows = self.given[part.astype(np.intp) if part.size == 0 else part]
         found = np.unique(position[rows[rows >= 0]])
         return np.asarray(found[found >= 0], dtype=np.intp)
+
+
+def effective_number(weights: Floats) -> float:
+    """Return the number of samples of equal weight that determine a weighted mean as well (Kish 1965).
+
+    It is (Σ w)² / Σ w². Many copies of a few rows count as few samples, because a search learns as
+    little from them.
+    """
+    return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def checked_pairs(cv: Iterable[Any]) -> list[tuple[Any, Any]]:
@@ -370,15 +379,15 @@ class HeldOutSamples:
         Their classes and weights.
     ends : list of int
         Where the samples of each split end.
-    n_samples : float
-        Number of all labeled samples, of which these are a part.
+    n_effective : float
+        Effective number of all labeled samples, of which these are a part.
     """
 
     rows: Ints
     codes: Ints
     weights: Floats
     ends: list[int]
-    n_samples: float
+    n_effective: float
 
     @classmethod
     def of(cls, samples: Samples, splits: Sequence[Split], weights: Sequence[Floats]) -> HeldOutSamples:
@@ -387,7 +396,7 @@ class HeldOutSamples:
         rows = np.concatenate([np.empty(0, dtype=np.intp), *parts])
         ends = np.cumsum([len(part) for part in parts]).tolist()
         own = np.concatenate([np.empty(0), *weights])
-        return cls(rows, samples.codes[rows], own, ends, samples.n_samples)
+        return cls(rows, samples.codes[rows], own, ends, samples.n_effective)
 
     def first(self, n_splits: int) -> HeldOutSamples:
         """Return the samples of the first splits."""
@@ -397,7 +406,7 @@ class HeldOutSamples:
             self.codes[:stop],
             self.weights[:stop],
             self.ends[:n_splits],
-            self.n_samples,
+            self.n_effective,
         )
 
 
@@ -475,22 +484,23 @@ def log_losses(values: NDArray[Any], codes: Ints) -> NDArray[Any]:
     return np.log(sums) + largest - values[np.arange(len(codes)), codes]
 
 
-def best_temperature(values: Singles, held: HeldOutSamples) -> tuple[float, float]:
+def best_temperature(values: Singles, held: HeldOutSamples, n_more: float = 1.0) -> tuple[float, float]:
     """Return the lowest mean log-loss of values/τ, and τ.
 
-    One more sample is counted, of every class alike and placed like the others: otherwise values that
-    are all right would make τ zero. Its log-loss is log Σ exp, because values add up to zero.
+    ``n_more`` samples are added, of every class alike and placed like the others: otherwise values that
+    are all right would make τ zero. Their log-loss is log Σ exp, because values add up to zero.
     """
     codes, weights = held.codes, held.weights
     shares = weights / max(weights.sum(), 1e-300)
     moved = values - values.max(axis=1, keepdims=True)
     own, largest = moved[np.arange(len(codes)), codes] @ shares, -moved.mean(axis=1) @ shares
     scratch = np.empty_like(moved)
+    share = n_more / held.n_effective
 
     def loss(temperature: float) -> float:
         np.multiply(moved, np.float32(1.0 / temperature), out=scratch)
         logs = np.log(np.exp(scratch, out=scratch).sum(axis=1)) @ shares
-        return float(logs - own / temperature + (logs + largest / temperature) / held.n_samples)
+        return float(logs - own / temperature + share * (logs + largest / temperature))
 
     found = [loss(temperature) for temperature in TEMPERATURES]
     best = int(np.argmin(found))

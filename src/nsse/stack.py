@@ -5,17 +5,18 @@ weights w ≥ 0 of stacked generalization (Wolpert 1992, Breiman 1996) minimize
 
     mean log-loss of softmax(Σ_k w_k u_k) over held-out samples  +  νℓ Σ_k w_k L_k  +  (ρ/N) ‖w − w₀‖²,
 
-with the typical slopes L_k of `nsse.halving`, the lowest log-loss ℓ of a candidate, the number N of
-samples, and weights w₀ that are 1 for the user's estimator and 0 for all others. As in the objective of
-the paper, classes are separated and the map is smooth. With the factor ℓ, ν means the same for easy
-data, on which all log-losses are small, and for hard data.
+with the typical slopes L_k of `nsse.halving`, the lowest log-loss ℓ of a candidate, the effective
+number N of samples, and weights w₀ that are 1 for the user's estimator and 0 for all others. As in the
+objective of the paper, classes are separated and the map is smooth. With the factor ℓ, ν means the same
+for easy data, on which all log-losses are small, and for hard data.
 
 The problem is convex. The candidates with the largest w_k · std(u_k) become members, and their weights
 are found once more. If no weight is positive, the candidate with the lowest sum of log-loss and νℓL is
 the only member, with the weight 1.
 
 One more sample counts in the log-loss, which is placed like the others and belongs to every class alike.
-Otherwise, probabilities from few samples would be overconfident.
+Otherwise, probabilities from few samples would be overconfident. The weights know the held-out samples,
+so they are finally divided by a temperature that counts two such samples.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
 from nsse._support.types import Floats, Ints
-from nsse.candidates import HeldOutSamples, Singles, log_losses
+from nsse.candidates import HeldOutSamples, Singles, best_temperature, log_losses
 
 # ρ, how strongly the weights are held to the user's estimator.
 PRIOR = 1.0
+# Samples of every class alike that the temperature of the stack counts.
+MORE_SAMPLES = 2.0
 # Members whose w · std(u) is below this share of the largest one are left out.
 NO_WEIGHT = 1e-3
 MOST_STEPS = 300
@@ -64,7 +67,9 @@ class Stack:
         part = Stack(self.values[places], self.held, self.slope_costs[places], self.start[places])
         weights = part.weights()
         order = heaviest(weights, part.values, most)
-        return places[order], weights[order]
+        scores = np.tensordot(weights[order].astype(np.float32), part.values[order], 1)
+        _, temperature = best_temperature(scores, self.held, MORE_SAMPLES)
+        return places[order], weights[order] / temperature
 
     def best_alone(self) -> int:
         """Return the candidate with the lowest sum of log-loss and slope cost."""
@@ -76,9 +81,9 @@ class Stack:
         """Return the weights w ≥ 0 with the lowest penalized log-loss."""
         n_candidates, n_held_out, n_classes = self.values.shape
         U = np.ascontiguousarray(self.values, dtype=np.float64).reshape(n_candidates, -1)
-        codes, rows, one_more = self.held.codes, np.arange(n_held_out), 1.0 / self.held.n_samples
+        codes, rows, one_more = self.held.codes, np.arange(n_held_out), 1.0 / self.held.n_effective
         shares = self.held.weights / self.held.weights.sum()
-        prior = PRIOR / self.held.n_samples
+        prior = PRIOR / self.held.n_effective
 
         def objective(w: Floats) -> tuple[float, Floats]:
             S = (w @ U).reshape(n_held_out, n_classes)
