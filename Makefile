@@ -92,10 +92,11 @@ study: $(VENV)/.test ## Compare methods on many data sets for docs/research/stud
 	$(RUN)/python -m reproduction study
 	$(RUN)/python -m reproduction imbalanced
 
-# PCovC is in skmatter, which requires an older scikit-learn but runs with the newest.
+# PCovC is in skmatter, which requires an older scikit-learn but runs with the newest. RF-PHATE needs phate.
 maps: $(VENV)/.test ## Compare supervised maps of new samples, and certified accuracy (needs NSSE_DATA).
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,evidence]'
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps skmatter==0.4.1
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check phate==2.0.0
 	$(RUN)/python -m reproduction maps
 	$(RUN)/python -m reproduction maps --page
 	$(RUN)/python -m reproduction certified

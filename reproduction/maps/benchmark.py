@@ -11,7 +11,7 @@ import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from time import process_time
 
@@ -20,15 +20,15 @@ from threadpoolctl import threadpool_limits
 
 from nsse._support.types import Floats, Ints
 from reproduction.maps import measures, page, sets
-from reproduction.maps.methods import COMPILED, FLAT, METHODS, REFERENCES, FittedMap, available
+from reproduction.maps.methods import COMPILED, FLAT, METHODS, REFERENCES, FittedMap, Place, available
 from reproduction.rows import Row, RowFile, Task
 from reproduction.running import chosen, run_tasks
 from reproduction.study.study import standardised
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "research"
-# `null` and `refit` need three fits more, and are measured on the first splits alone.
-SPLITS, SPLITS_OF_REFITS = 10, 3
+# `null` and `refit` need three more fits, and are measured in the plane on the first split alone.
+SPLITS, SPLITS_OF_REFITS = 3, 1
 # Part of every key: counted up if a method, a measure or how samples are prepared changes.
 RECIPE = {"recipe": 1}
 
@@ -55,18 +55,22 @@ class Benchmark:
     n_splits: int
 
     def tasks(self) -> list[Task]:
-        """Return all tasks, ordered by split, then dimension, size, data set and method."""
+        """Return all tasks: the first split, then the plane of the others, then more coordinates."""
         codes = {name: sets.samples(name)[1] for name in self.names}
         return [
             Task(name, method, size, seed, d, RECIPE, "maps")
-            for seed in range(self.n_splits)
-            for is_flat in (True, False)
+            for seed, is_flat in self._passes()
             for size in self.sizes
             for name in self.names
             if sets.takes_part(codes[name], size)
             for method in self.methods
             for d in self._dimensions(method, codes[name], is_flat)
         ]
+
+    def _passes(self) -> list[tuple[int, bool]]:
+        others = range(1, self.n_splits)
+        flat = [(seed, True) for seed in others]
+        return [(0, True), (0, False), *flat, *((seed, False) for seed in others)]
 
     @staticmethod
     def _dimensions(method: str, y: Ints, is_flat: bool) -> list[int | None]:
@@ -79,35 +83,50 @@ class Benchmark:
         return [] if d == 2 or method in FLAT else [d]
 
 
-def measured(task: Task) -> Row:
-    """Draw the samples of a task, fit, and measure every map of the fit."""
-    X, y = sets.samples(task.dataset)
-    train, test = sets.draw(y, task.n_train, task.seed)
+@dataclass(frozen=True)
+class Split:
+    """Standardized training samples with their classes, test samples, and their numbers."""
+
+    X: Floats
+    y: Ints
+    unseen: measures.Unseen
+    shape: dict[str, int]
+
+
+@lru_cache(maxsize=2)  # tasks of a split follow one another
+def _split(name: str, size: int, seed: int) -> Split:
+    X, y = sets.samples(name)
+    train, test = sets.draw(y, size, seed)
     own, new = standardised(X[train], X[test])
     shape = {"features": X.shape[1], "classes": int(y.max()) + 1, "train": len(train)}
     shape["test"] = len(test)
     shape["largest class"] = int(np.bincount(y[train]).max())
+    return Split(own, y[train], measures.Unseen(new, y[test]), shape)
+
+
+def measured(task: Task) -> Row:
+    """Draw the samples of a task, fit, and measure every map of the fit."""
+    split = _split(task.dataset, task.n_train, task.seed)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # methods on few samples warn often
         if task.method in REFERENCES:
-            return _reference(task, own, y[train], new, y[test], shape)
-        return _map(task, own, y[train], new, y[test], shape)
+            return _reference(task, split)
+        return _map(task, split)
 
 
-def _reference(
-    task: Task, X: Floats, y: Ints, X_test: Floats, y_test: Ints, shape: dict[str, int]
-) -> Row:
+def _reference(task: Task, split: Split) -> Row:
     """Measure a classifier of all features, which has only an accuracy."""
     start = process_time()
-    model = REFERENCES[task.method]().fit(X, y)
+    model = REFERENCES[task.method]().fit(split.X, split.y)
     fitted = process_time()
-    right = float(model.score(X_test, y_test))
+    right = float(model.score(split.unseen.X, split.unseen.y))
     seconds = fitted - start, process_time() - fitted
-    return Row(task, 1.0 - right, *seconds, {}, {"maps": {task.method: {"accuracy": right}}, **shape})
+    found = {task.method: {"accuracy": float(f"{right:.4g}")}}
+    return Row(task, 1.0 - right, *seconds, {}, {"maps": found, **split.shape})
 
 
-def _map(task: Task, X: Floats, y: Ints, X_test: Floats, y_test: Ints, shape: dict[str, int]) -> Row:
-    """Measure the maps of a fit, and of fits to permuted classes and to bootstrap samples."""
+def _map(task: Task, split: Split) -> Row:
+    """Measure the maps of a fit, and in the plane of fits to permuted classes and bootstrap samples."""
     method, d = METHODS[task.method], task.d or 2
 
     def fit(X: Floats, y: Ints) -> list[FittedMap]:
@@ -115,45 +134,46 @@ def _map(task: Task, X: Floats, y: Ints, X_test: Floats, y_test: Ints, shape: di
 
     if task.method in COMPILED:
         _compiled(task.method)
+    X, y, unseen = split.X, split.y, split.unseen
     start = process_time()
     maps = fit(X, y)
     fitted = process_time()
-    maps[0].place(X_test)
+    first = maps[0].place(unseen.X)
     placed = process_time()
-    found = {one.name: _of_classes(one, y, X_test, y_test) for one in maps}
-    importances = measures.label_importances(X_test, y_test)
-    places = {one.place: one for one in maps}  # fitted and left-out positions share a function
-    shared = {place: _of_positions(one, importances, X_test) for place, one in places.items()}
-    for one in maps:
-        found[one.name] |= shared[one.place]
-    if task.seed < SPLITS_OF_REFITS:
+    # Fitted and left-out positions share a function.
+    places = {one.place: one.place(unseen.X) for one in maps[1:] if one.place is not maps[0].place}
+    places |= {maps[0].place: first}
+    shared = {place: _of_positions(place, unseen, F) for place, F in places.items()}
+    found = {
+        one.name: _of_classes(one, y, places[one.place], unseen.y) | shared[one.place] for one in maps
+    }
+    if d == 2 and task.seed < SPLITS_OF_REFITS:
         permuted = np.random.default_rng(task.seed).permutation(y)
         for one in fit(X, permuted):
             found[one.name]["null"] = measures.left_out_accuracy(one.train, permuted)
             found[one.name]["null silhouette"] = measures.silhouette(one.train, permuted)
-        for name, distance in measures.refit(fit, X, y, X_test, task.seed).items():
+        for name, distance in measures.refit(fit, X, y, unseen.X, task.seed).items():
             found[name]["refit"] = distance
     rounded = {
         name: {key: float(f"{value:.4g}") for key, value in own.items()} for name, own in found.items()
     }
-    details = {"maps": rounded, "bytes": measures.n_bytes(maps[0].model), **shape}
+    details = {"maps": rounded, "bytes": measures.n_bytes(maps[0].model), **split.shape}
     error = 1.0 - found[maps[0].name]["accuracy"]
-    return Row(task, error, fitted - start, (placed - fitted) / len(X_test), {}, details)
+    return Row(task, error, fitted - start, (placed - fitted) / len(unseen.X), {}, details)
 
 
-def _of_classes(one: FittedMap, y: Ints, X_test: Floats, y_test: Ints) -> dict[str, float]:
+def _of_classes(one: FittedMap, y: Ints, F: Floats, y_test: Ints) -> dict[str, float]:
     """Return the accuracy of a map on test samples, and how much better it looks on its own samples."""
-    right = measures.accuracy(one.train, y, one.place(X_test), y_test)
+    right = measures.accuracy(one.train, y, F, y_test)
     return {"accuracy": right, "gap": measures.left_out_accuracy(one.train, y) - right}
 
 
-def _of_positions(one: FittedMap, importances: Floats, X_test: Floats) -> dict[str, float]:
+def _of_positions(place: Place, unseen: measures.Unseen, F: Floats) -> dict[str, float]:
     """Return what depends on the positions of test samples alone."""
-    F = one.place(X_test)
     return {
-        **measures.trust(X_test, F),
-        "structure": measures.structure(importances, X_test, F),
-        "alone": measures.alone(one.place, X_test, F),
+        **measures.trust(unseen, F),
+        "structure": measures.structure(unseen, F),
+        "alone": measures.alone(place, unseen.X, F),
     }
 
 

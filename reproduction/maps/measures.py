@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import procrustes
@@ -39,7 +41,32 @@ def silhouette(F: Floats, y: Ints) -> float:
     return float(silhouette_score(F, y)) if np.ptp(F, axis=0).max() > 0 else 0.0
 
 
-def trust(X: Floats, F: Floats) -> dict[str, float]:
+@dataclass(frozen=True)
+class Unseen:
+    """The test samples of a split, with what all maps of the split are compared with."""
+
+    X: Floats
+    y: Ints
+
+    @cached_property
+    def neighbors(self) -> tuple[Ints, Ints]:
+        """The nearest neighbors of every sample, and the ranks of all others by their distance."""
+        return _neighbors_and_ranks(self.X)
+
+    @cached_property
+    def importances(self) -> Floats:
+        """The importance of every feature for the classes."""
+        return label_importances(self.X, self.y)
+
+
+def _neighbors_and_ranks(X: Floats) -> tuple[Ints, Ints]:
+    from zadu.measures.utils.knn import knn_with_ranking
+
+    found: tuple[Ints, Ints] = knn_with_ranking(X, min(N_TRUSTED, len(X) // 2 - 1))
+    return found
+
+
+def trust(unseen: Unseen, F: Floats) -> dict[str, float]:
     """Return trustworthiness and continuity of test positions, by the package ``zadu``.
 
     A map is trustworthy if neighbors in it are neighbors in the data. It is continuous if neighbors in
@@ -47,8 +74,9 @@ def trust(X: Floats, F: Floats) -> dict[str, float]:
     """
     from zadu.measures import trustworthiness_continuity
 
-    k = min(N_TRUSTED, len(X) // 2 - 1)
-    found = trustworthiness_continuity.measure(X, F, k=k)
+    ranking = *unseen.neighbors, *_neighbors_and_ranks(F)
+    k = ranking[0].shape[1]
+    found = trustworthiness_continuity.measure(unseen.X, F, k=k, knn_ranking_info=ranking)
     return {name: float(found[name]) for name in ("trustworthiness", "continuity")}
 
 
@@ -66,12 +94,12 @@ def position_importances(X: Floats, F: Floats) -> Floats:
     return np.asarray(trees.fit(X, F / max(F.std(axis=0).max(), 1e-300)).feature_importances_)
 
 
-def structure(importances: Floats, X: Floats, F: Floats) -> float:
+def structure(unseen: Unseen, F: Floats) -> float:
     """Return the rank correlation of feature importances for the classes and for the positions."""
-    own = position_importances(X, F)
-    if np.ptp(own) == 0 or np.ptp(importances) == 0:
+    own = position_importances(unseen.X, F)
+    if np.ptp(own) == 0 or np.ptp(unseen.importances) == 0:
         return 0.0
-    return float(spearmanr(importances, own).statistic)
+    return float(spearmanr(unseen.importances, own).statistic)
 
 
 def alone(place: Place, X: Floats, F: Floats) -> float:

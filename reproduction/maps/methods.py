@@ -25,7 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Bools, Floats, Ints
 from nsse.class_maps import ClassMap, class_map_of, confusions, training_probabilities
 from nsse.methods import LFDA, SUPLAP
 
@@ -185,6 +185,59 @@ def supervised_umap(X: Floats, y: Ints, d: int) -> list[FittedMap]:
     return [FittedMap("supervised UMAP", model, columns(model.embedding_), place)]
 
 
+class ForestPhate:
+    """RF-PHATE: PHATE of the proximities of a random forest, with an extension to new samples.
+
+    The package ``rf_phate`` can be installed but not imported, so its two steps are here, with the 100
+    trees that it grows whatever number it is given. The proximity
+    of two samples is the share of trees with both in one leaf, among the trees that were grown without
+    both. The extension is ours: a new sample is placed at the mean of the positions of the five training
+    samples with the largest proximities, weighted by proximity.
+    """
+
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: Floats, y: Ints) -> ForestPhate:
+        """Grow the forest and place the training samples."""
+        from phate import PHATE
+
+        self.forest_ = RandomForestClassifier(random_state=0).fit(X, y)
+        self.leaves_ = self.forest_.apply(X)
+        self.is_left_out_ = np.ones(self.leaves_.shape, dtype=bool)
+        for tree, drawn in enumerate(self.forest_.estimators_samples_):
+            self.is_left_out_[drawn, tree] = False
+        proximities = self._proximities(self.leaves_, self.is_left_out_)
+        np.fill_diagonal(proximities, 1.0)
+        phate = PHATE(self.n_components, knn_dist="precomputed_affinity", random_state=0, verbose=0)
+        self.embedding_ = np.asarray(phate.fit_transform(proximities))
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        """Return the positions of new samples."""
+        leaves = self.forest_.apply(X)
+        proximities = self._proximities(leaves, np.ones(leaves.shape, dtype=bool))
+        least = np.sort(proximities, axis=1)[:, -N_NEIGHBORS, np.newaxis]
+        proximities[proximities < least] = 0.0
+        # A sample that shares no leaf is placed in the middle.
+        proximities += 1e-12
+        return proximities @ self.embedding_ / proximities.sum(axis=1, keepdims=True)
+
+    def _proximities(self, leaves: Ints, is_left_out: Bools) -> Floats:
+        shared = np.zeros((len(leaves), len(self.leaves_)))
+        both = np.asarray(is_left_out, dtype=float) @ self.is_left_out_.T.astype(float)
+        for tree in range(leaves.shape[1]):
+            same = leaves[:, tree, np.newaxis] == self.leaves_[:, tree]
+            shared += same & is_left_out[:, tree, np.newaxis] & self.is_left_out_[:, tree]
+        return np.asarray(shared / np.maximum(both, 1.0))
+
+
+def forest_phate(X: Floats, y: Ints, d: int) -> list[FittedMap]:
+    """RF-PHATE with a stated extension to new samples."""
+    model = ForestPhate(d).fit(X, y)
+    return [FittedMap("RF-PHATE", model, model.embedding_, model.transform)]
+
+
 def nsse(X: Floats, y: Ints, d: int) -> list[FittedMap]:
     """The method of the paper."""
     return of_transform("NSSE", NSSE(n_components=most_axes(y, d)).fit(X, y), X)
@@ -212,11 +265,12 @@ METHODS: dict[str, Method] = {
     "LFDA": lfda,
     "kernel PCA + LDA": kernel_pca_lda,
     "PCovC": pcovc,
+    "RF-PHATE": forest_phate,
     "NSSE": nsse,
     "SUPLAP": suplap,
 }
 # Only in two dimensions.
-FLAT = ("LDA class map", "logistic class map")
+FLAT = ("LDA class map", "logistic class map", "RF-PHATE")
 # Classifiers of all features, for comparison. They have no map.
 REFERENCES: dict[str, Callable[[], Any]] = {
     "5-NN of all features": lambda: KNeighborsClassifier(N_NEIGHBORS),
@@ -224,7 +278,8 @@ REFERENCES: dict[str, Callable[[], Any]] = {
 }
 # Methods of optional packages, and methods that compile themselves when they are first used.
 PACKAGES = {"supervised UMAP": "umap", "PCovC": "skmatter.decomposition._pcovc"}
-COMPILED = ("supervised UMAP",)
+PACKAGES |= {"RF-PHATE": "phate"}
+COMPILED = ("supervised UMAP", "RF-PHATE")
 
 
 def available() -> list[str]:

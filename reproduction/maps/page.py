@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import pandas as pd
 
 from reproduction.maps import panels
 from reproduction.maps.methods import CLASS_MAP, LEFT_OUT, REFERENCES
 from reproduction.maps.reading import (
-    FLAT,
-    FULL,
     MEASURES,
     Ranking,
+    complete,
+    counts_of,
     frame_of,
-    n_rows,
     rankings,
     reference_accuracies,
 )
@@ -26,7 +23,6 @@ HERE = Path(__file__).resolve().parent
 BASES = ("SmoothEmbeddingCV", "SmoothEmbedding")
 OURS = tuple(base + kind + part for base in BASES for kind in ("", CLASS_MAP) for part in ("", LEFT_OUT))
 N_BEST = 3
-TITLES = {FLAT: "Two coordinates", FULL: "One coordinate less than classes"}
 
 
 def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
@@ -41,73 +37,80 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
 
 def text_of(rows: Sequence[Row]) -> str:
     """Return the page in Markdown."""
-    frame = frame_of(rows)
-    counts = n_rows(frame)
-    found = {dimension: rankings(frame, dimension) for dimension in TITLES}
-    found = {dimension: part for dimension, part in found.items() if part["accuracy"].n_sets}
+    frame = complete(frame_of(rows))
+    counts = counts_of(frame)
+    found = rankings(frame)
+    best = found[MEASURES[0].head].ranks.index[0]
+    means = reference_accuracies(frame, [*REFERENCES, best])
     return (
         (HERE / "maps.md")
         .read_text(encoding="utf-8")
         .format(
             n_experiments=counts["experiments"],
             n_sets=counts["sets"],
-            n_splits=counts["splits"],
-            rows=len(rows),
-            table="\n\n".join(f"### {TITLES[d]}\n\n{best_table(part)}" for d, part in found.items()),
+            splits=splits_told(counts["fewest splits"], counts["most splits"]),
+            n_rows=f"{len(rows):,}",
+            best_three=best_three(found),
+            table=table_of(found),
             shown_size=panels.SIZE,
-            references=reference_table(frame),
-            every="\n\n".join(f"### {TITLES[d]}\n\n{every_table(part)}" for d, part in found.items()),
+            references=" and ".join(
+                f"{100 * means[name]:.1f} % ({name})" for name in REFERENCES if name in means
+            ),
+            best=shown(best),
+            best_accuracy=f"{100 * means[best]:.1f}",
             meanings="\n".join(
-                f"| `{one.name}` | {one.meaning} | {'larger' if one.is_larger_better else 'smaller'} |"
+                f"| {one.head} | {one.meaning} | {'larger' if one.is_larger_better else 'smaller'} |"
                 for one in MEASURES
             ),
         )
     )
 
 
-def best_table(found: Mapping[str, Ranking]) -> str:
-    """Return the three best methods by every measure, and the best of ours if it is not among them."""
+def splits_told(fewest: int, most: int) -> str:
+    """Return how many random splits an experiment has."""
+    if fewest == most:
+        return f"There {'is' if most == 1 else 'are'} {most} random split{'s' * (most != 1)}."
+    return f"Experiments have {fewest} to {most} random splits."
+
+
+def shown(name: str) -> str:
+    """Return the name of a map with our estimators as code."""
+    base = next((base for base in BASES if name.startswith(base)), "")
+    return f"`{base}`{name.removeprefix(base)}" if base else name
+
+
+def best_three(found: Mapping[str, Ranking]) -> str:
+    """Return one line for each measure with its three best maps and their mean ranks."""
     lines = []
-    for name, own in found.items():
-        if own.n_sets:
-            best = [_cell(own, one) for one in own.ranks.index[:N_BEST]]
-            ours = next((place for place, one in enumerate(own.ranks.index) if one in OURS), None)
-            told = "" if ours is None or ours < N_BEST else f"{_cell(own, own.ranks.index[ours])}"
-            place = "" if ours is None else f"{ours + 1} of {len(own.ranks)}"
-            cells = [*best, *[""] * (N_BEST - len(best)), told, place]
-            lines.append([f"`{name}`", *cells, f"{own.difference:.1f}", str(own.n_sets)])
-    head = ["measure", "best", "second", "third", "best of ours", "its place", "CD", "data sets"]
-    return markdown(head, lines)
+    for head, own in found.items():
+        best = [f"{shown(name)} {own.ranks[name]:.1f}" for name in own.ranks.index[:N_BEST]]
+        lines.append(f"- **{head}**: {', '.join(best)}")
+    return "\n".join(lines)
+
+
+def table_of(found: Mapping[str, Ranking]) -> str:
+    """Return the mean ranks of all maps by all measures, the three best of every measure in bold."""
+    accuracy = found[MEASURES[0].head]
+    lines = []
+    for name in accuracy.ranks.index:
+        cells = [_cell(own, name) for own in found.values()]
+        lines.append([shown(name), f"{100 * accuracy.values[name]:.1f}", *cells])
+    lines.append(["*critical difference*", "", *(f"{own.difference:.1f}" for own in found.values())])
+    lines.append(
+        ["*maps, data sets*", "", *(f"{len(own.ranks)}, {own.n_sets}" for own in found.values())]
+    )
+    return markdown(
+        [
+            "map",
+            "accuracy %",
+            *(f"{head} rank" if place == 0 else head for place, head in enumerate(found)),
+        ],
+        lines,
+    )
 
 
 def _cell(own: Ranking, name: str) -> str:
-    shown = f"**{name}**" if name in OURS else name
-    return f"{shown} {own.ranks[name]:.1f}"
-
-
-def every_table(found: Mapping[str, Ranking]) -> str:
-    """Return mean ranks and values of all maps by all measures."""
-    measured = {name: own for name, own in found.items() if own.n_sets}
-    order = list(found["accuracy"].ranks.index)
-    lines = [
-        [f"**{one}**" if one in OURS else one, *(_rank_and_value(own, one) for own in measured.values())]
-        for one in order
-    ]
-    lines.append(["*critical difference*", *(f"{own.difference:.1f}" for own in measured.values())])
-    return markdown(["map", *measured], lines)
-
-
-def _rank_and_value(own: Ranking, name: str) -> str:
-    return f"{own.ranks[name]:.1f} ({own.values[name]:.2g})" if name in own.ranks.index else ""
-
-
-def reference_table(frame: pd.DataFrame) -> str:
-    """Return the mean accuracies of classifiers of all features and of the maps in the plane."""
-    names = list(dict.fromkeys([*REFERENCES, *_maps_of(frame)]))
-    means = reference_accuracies(frame, names).sort_values(ascending=False)
-    told = [[f"**{one}**" if one in OURS else one, f"{value:.3f}"] for one, value in means.items()]
-    return markdown(["two coordinates, or all features", "mean accuracy"], told)
-
-
-def _maps_of(frame: pd.DataFrame) -> Iterable[str]:
-    return (name for name in frame["map"] if not name.endswith(LEFT_OUT))
+    if name not in own.ranks.index:
+        return ""
+    rank = f"{own.ranks[name]:.1f}"
+    return f"**{rank}**" if own.ranks[name] <= own.ranks.iloc[min(N_BEST, len(own.ranks)) - 1] else rank

@@ -2,7 +2,7 @@
 
 Every panel shows the first two coordinates of the same test samples. They are moved to the middle and
 divided by one number, so that the farthest of 98 % of the samples is at the border. Colors are classes,
-and the title states the share of test samples that five neighbors in the training positions label right.
+and the number below a panel is the share of test samples that five neighbors label right.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from nsse._support.types import Floats
 from nsse.palette import class_colors
 from reproduction.maps import measures, sets
 from reproduction.maps.methods import METHODS
+from reproduction.paper.figures import FAINT, INK, MUTED
 from reproduction.rows import write_text
 from reproduction.study.study import standardised
 
-# One data set of every kind, and one table with many classes.
-SHOWN = ("segmentation", "treeData", "embedded_flowers", "digits", "yale")
+# Images, a table and features of a network, with names for readers.
+SHOWN = {"digits": "digits", "treeData": "table treeData", "embedded_flowers": "flowers, embedded"}
 # Maps, by the methods that they are of.
 MAPS = {
     "supervised UMAP": "supervised UMAP",
@@ -34,10 +35,10 @@ MAPS = {
     "SmoothEmbeddingCV": "SmoothEmbeddingCV",
     "SmoothEmbeddingCV class map": "SmoothEmbeddingCV",
 }
-MOST_SHOWN, SIZE, WITHIN = 200, 20, 0.98
+MOST_SHOWN, SIZE, WITHIN = 300, 20, 0.98
 
 
-def positions(names: Sequence[str] = SHOWN, maps: Mapping[str, str] = MAPS) -> pd.DataFrame:
+def positions(names: Sequence[str] = tuple(SHOWN), maps: Mapping[str, str] = MAPS) -> pd.DataFrame:
     """Return positions of test samples of the first split, one line for each sample and map.
 
     ``maps`` are names of maps with the names of their methods.
@@ -86,24 +87,29 @@ def stored_positions(path: Path) -> pd.DataFrame:
 
 
 def figure_of(frame: pd.DataFrame) -> Figure:
-    """Return the figure: a row for every map, a column for every data set."""
+    """Return the figure: a row for every data set, a column for every map."""
     names, maps = list(frame["dataset"].unique()), list(frame["map"].unique())
-    size = 2.3 * len(names) + 0.3, 2.45 * len(maps) + 0.3
+    size = 2.1 * len(maps) + 0.3, 2.3 * len(names) + 0.3
     figure = Figure(size, facecolor="white", layout="constrained")
-    panels = figure.subplots(len(maps), len(names), squeeze=False)
-    for row, map_name in enumerate(maps):
-        for column, name in enumerate(names):
+    panels = figure.subplots(len(names), len(maps), squeeze=False)
+    for row, name in enumerate(names):
+        for column, map_name in enumerate(maps):
             part = frame[(frame["dataset"] == name) & (frame["map"] == map_name)]
-            _draw(panels[row, column], part, name if row == 0 else "", map_name if column == 0 else "")
+            _draw(panels[row, column], part)
+            if row == 0:
+                title = map_name.replace(" class map", "\nclass map")
+                panels[row, column].set_title(title, fontsize=9.5, color=INK, weight="bold", pad=9)
+            if column == 0:
+                panels[row, column].set_ylabel(SHOWN.get(name, name), fontsize=9.5, color=INK)
     return figure
 
 
-def _draw(axes: Any, part: pd.DataFrame, title: str, side: str) -> None:
+def _draw(axes: Any, part: pd.DataFrame) -> None:
     codes = np.unique(part["label"], return_inverse=True)[1]
     colors = np.asarray(class_colors(int(codes.max()) + 1), dtype=object)[codes]
-    axes.scatter(part["x"], part["y"], s=9, c=list(colors), linewidths=0)
+    axes.scatter(part["x"], part["y"], s=10, c=list(colors), linewidths=0, alpha=0.85)
     limits = (-1.12, 1.12)
     axes.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal")
-    shown = f"{100 * part['accuracy'].iloc[0]:.0f} % right"
-    axes.set_title(f"{title}\n{shown}" if title else shown, fontsize=9)
-    axes.set_ylabel(side, fontsize=10)
+    axes.set_xlabel(f"{100 * part['accuracy'].iloc[0]:.0f} %", fontsize=9, color=MUTED)
+    for side in axes.spines.values():
+        side.set_color(FAINT)

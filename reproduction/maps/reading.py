@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from reproduction.maps.methods import CLASS_MAP, LEFT_OUT, REFERENCES
@@ -18,7 +17,7 @@ from reproduction.rows import Row
 from reproduction.study.ranks import critical_difference
 
 EXPERIMENT = ["dataset", "size", "dimension"]
-FLAT, FULL = "2", "classes − 1"
+FLAT, FULL = "2", "C − 1"
 # A map that moves a sample by less depends on rounding alone.
 ROUNDING = 1e-6
 # Share of the experiments that a method must be in to be ranked.
@@ -27,9 +26,10 @@ LEAST_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure, its meaning in a few words, and whether a larger value is better."""
+    """A measure, the head of its column, its meaning, and whether a larger value is better."""
 
     name: str
+    head: str
     meaning: str
     is_larger_better: bool
     # Fitted and left-out positions of training samples give the same value.
@@ -37,18 +37,18 @@ class Measure:
 
 
 MEASURES = (
-    Measure("accuracy", "share of test samples with the right label", True),
-    Measure("gap", "accuracy on training minus test positions, as an absolute value", False),
-    Measure("null", "accuracy above chance on training positions with random labels", False),
-    Measure("null silhouette", "silhouette of training positions with random labels", False),
-    Measure("trustworthiness", "neighbors in the map are neighbors in the data", True, True),
-    Measure("continuity", "neighbors in the data are neighbors in the map", True, True),
-    Measure("structure", "features that matter for the classes matter for the map", True, True),
-    Measure("alone", "how far a sample moves if it is placed alone", False, True),
-    Measure("refit", "Procrustes distance of fits to bootstrap samples", False, True),
-    Measure("fit seconds", "time of a fit", False, True),
-    Measure("place seconds", "time to place all test samples at once, per sample", False, True),
-    Measure("bytes", "size of the pickled model", False, True),
+    Measure("accuracy", "accuracy", "share of test samples with the right label", True),
+    Measure("gap", "gap", "accuracy on training samples minus accuracy on test samples", False),
+    Measure("null", "null accuracy", "accuracy above chance with random labels", False),
+    Measure("null silhouette", "null silhouette", "silhouette with random labels", False),
+    Measure("trustworthiness", "trust", "neighbors in the map are neighbors in the data", True, True),
+    Measure("continuity", "continuity", "neighbors in the data are neighbors in the map", True, True),
+    Measure("structure", "structure", "the map shows the features that predict the classes", True, True),
+    Measure("alone", "alone", "how far a sample moves if it is placed alone", False, True),
+    Measure("refit", "refit", "how much the map changes with the training samples", False, True),
+    Measure("fit seconds", "fit time", "seconds of a fit", False, True),
+    Measure("place seconds", "map time", "seconds to place a new sample", False, True),
+    Measure("bytes", "bytes", "size of the pickled model", False, True),
 )
 
 
@@ -117,10 +117,18 @@ def ranking(frame: pd.DataFrame, measure: Measure, leave_out: Sequence[str] = ()
     return Ranking(order, values, len(by_set), len(table))
 
 
-def rankings(frame: pd.DataFrame, dimension: str) -> dict[str, Ranking]:
-    """Return the ranking of every measure in a dimension. Classifiers of all features are not ranked."""
-    part = frame[frame["dimension"] == dimension]
-    return {measure.name: ranking(part, measure, tuple(REFERENCES)) for measure in MEASURES}
+def rankings(frame: pd.DataFrame) -> dict[str, Ranking]:
+    """Return the ranking by every measure in the plane, and by accuracy with more coordinates.
+
+    Classifiers of all features are not ranked.
+    """
+    parts = {dimension: frame[frame["dimension"] == dimension] for dimension in (FLAT, FULL)}
+    first, *others = MEASURES
+    found = {first.head: ranking(parts[FLAT], first, tuple(REFERENCES))}
+    found[f"{first.head}, {FULL}"] = ranking(parts[FULL], first, tuple(REFERENCES))
+    for measure in others:
+        found[measure.head] = ranking(parts[FLAT], measure, tuple(REFERENCES))
+    return {head: one for head, one in found.items() if one.n_sets}
 
 
 def reference_accuracies(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:
@@ -130,11 +138,25 @@ def reference_accuracies(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series
     return table.groupby(level="dataset").mean().mean().reindex(names).dropna()
 
 
-def n_rows(frame: pd.DataFrame) -> dict[str, int]:
-    """Return the numbers of data sets, experiments and splits."""
-    experiments = frame[EXPERIMENT].drop_duplicates()
+def complete(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the splits that all maps have on all data sets, for each training size and dimension.
+
+    A run that was stopped leaves a split of which some rows are missing.
+    """
+    groups = ["dimension", "size"]
+    kept = []
+    for _, part in frame.groupby(groups):
+        shared = set.intersection(*part.groupby(["dataset", "map"])["split"].agg(set))
+        kept.append(part[part["split"].isin(shared)])
+    return pd.concat(kept)
+
+
+def counts_of(frame: pd.DataFrame) -> dict[str, int]:
+    """Return the numbers of data sets and experiments, and the least and most splits of a size."""
+    splits = frame.groupby(["dimension", "size"])["split"].nunique()
     return {
         "sets": int(frame["dataset"].nunique()),
-        "experiments": len(experiments),
-        "splits": int(np.max(frame["split"])) + 1,
+        "experiments": len(frame[EXPERIMENT].drop_duplicates()),
+        "fewest splits": int(splits.min()),
+        "most splits": int(splits.max()),
     }

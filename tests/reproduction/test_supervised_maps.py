@@ -20,7 +20,7 @@ from reproduction.maps.methods import (
     FittedMap,
     available,
 )
-from reproduction.maps.reading import FLAT, FULL, MEASURES, Measure, frame_of, ranking
+from reproduction.maps.reading import FLAT, FULL, MEASURES, Measure, complete, frame_of, ranking
 from reproduction.rows import Row, RowFile, Task
 
 QUICK = ["SmoothEmbedding", "LDA", "logistic class map", "5-NN of all features"]
@@ -120,7 +120,7 @@ def test_trust_is_that_of_the_definition_and_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
     F = X[:, :2] + 0.3 * rng.normal(size=(40, 2))
-    found = measures.trust(X, F)
+    found = measures.trust(measures.Unseen(X, np.zeros(40, dtype=int)), F)
     assert found["trustworthiness"] == pytest.approx(literal_trustworthiness(X, F, 10))
     assert found["continuity"] == pytest.approx(literal_trustworthiness(F, X, 10))
     assert found["trustworthiness"] == pytest.approx(trustworthiness(X, F, n_neighbors=10))
@@ -168,11 +168,11 @@ def test_structure_is_high_if_the_map_shows_the_features_of_the_classes():
     y = np.repeat([0, 1], 150)
     X = rng.normal(size=(300, 8))
     X[:, :3] += np.outer(y, [3.0, 2.0, 1.0])
-    importances = measures.label_importances(X, y)
-    shown = measures.structure(importances, X, X[:, :3] * [3.0, 2.0, 1.0])
-    hidden = measures.structure(importances, X, X[:, 5:])
+    unseen = measures.Unseen(X, y)
+    shown = measures.structure(unseen, X[:, :3] * [3.0, 2.0, 1.0])
+    hidden = measures.structure(unseen, X[:, 5:])
     assert shown > hidden
-    assert measures.structure(importances, X, np.zeros((300, 2))) == 0.0
+    assert measures.structure(unseen, np.zeros((300, 2))) == 0.0
 
 
 # Methods --------------------------------------------------------------------------------------------
@@ -220,9 +220,10 @@ def test_left_out_positions_are_no_fitted_positions():
 
 
 def test_the_first_split_of_everything_comes_first(home):
-    tasks = Benchmark(["made"], QUICK, (20, 10), 2).tasks()
-    assert [task.seed for task in tasks] == sorted(task.seed for task in tasks)
-    first = [task for task in tasks if task.seed == 0]
+    tasks = Benchmark(["made"], QUICK, (20, 10), 3).tasks()
+    n_first = sum(task.seed == 0 for task in tasks)
+    assert {task.seed for task in tasks[:n_first]} == {0}
+    first = tasks[:n_first]
     assert [(task.n_train, task.d) for task in first[:4]] == [(20, 2), (20, 2), (20, 2), (20, None)]
     assert len(set(tasks)) == len(tasks)
     # With three classes, two coordinates are one less than classes, and one row counts for both.
@@ -257,8 +258,9 @@ def test_rows_and_the_page_are_made_by_the_command(home, tmp_path, capsys):
     positions.to_csv(out / "panels.csv", index=False)
     assert main(["maps", "--out", str(out), "--page"]) == 0
     text = (out / "maps.md").read_text(encoding="utf-8")
-    assert "**2 experiments** (8 fits) on 1 data sets" in text
-    assert all(f"`{measure.name}`" in text for measure in MEASURES)  # none is dropped
+    assert "on 2 experiments (8 fits)" in text
+    assert "There are 2 random splits." in text
+    assert all(f"- **{measure.head}**: " in text for measure in MEASURES)  # none is dropped
     assert (out / "images" / "maps_panels.png").exists()
 
 
@@ -286,7 +288,7 @@ def test_ranks_are_means_over_data_sets_and_not_over_experiments():
     assert found.ranks.to_dict() == {"B": 1.5, "A": 2.0, "C": 2.5}
     assert found.values["A"] == pytest.approx((0.9 + 0.6) / 2)
     assert (found.n_sets, found.n_experiments) == (2, 3)
-    smaller = ranking(made_frame(), Measure("accuracy", "", is_larger_better=False))
+    smaller = ranking(made_frame(), Measure("accuracy", "", "", is_larger_better=False))
     assert smaller.ranks.to_dict() == {"C": 1.5, "A": 2.0, "B": 2.5}
 
 
@@ -299,13 +301,31 @@ def test_ranks_need_experiments_that_all_methods_have():
 
 def test_fitted_and_left_out_positions_count_once_on_test_samples():
     frame = made_frame().replace({"map": {"C": "A" + LEFT_OUT}})
-    assert list(ranking(frame, Measure("accuracy", "", True, True)).ranks.index) == ["A", "B"]
+    assert list(ranking(frame, Measure("accuracy", "", "", True, True)).ranks.index) == ["A", "B"]
 
 
-def test_the_best_of_ours_is_shown_where_it_is_not_among_the_best():
-    ranks = pd.Series({"a": 1.0, "b": 2.0, "c": 3.0, "SmoothEmbedding": 4.0})
-    text = page.best_table({"alone": page.Ranking(ranks, ranks, 9, 9)})
-    assert "| `alone` | a 1.0 | b 2.0 | c 3.0 | **SmoothEmbedding** 4.0 | 4 of 4 |" in text
+def test_the_three_best_of_every_measure_are_bold():
+    ranks = pd.Series({"a": 1.0, "b": 2.0, "SmoothEmbedding class map": 3.5, "c": 3.5, "d": 5.0})
+    found = {"accuracy": page.Ranking(ranks, ranks / 10, 9, 9)}
+    found["gap"] = page.Ranking(ranks[["c", "d"]], ranks, 8, 8)
+    text = page.table_of(found)
+    assert "| `SmoothEmbedding` class map | 35.0 | **3.5** |  |" in text
+    assert "| c | 35.0 | **3.5** | **3.5** |" in text
+    assert "| d | 50.0 | 5.0 | **5.0** |" in text
+    assert "| *maps, data sets* |  | 5, 9 | 2, 8 |" in text
+    assert (
+        page.best_three(found).splitlines()[0].endswith("a 1.0, b 2.0, `SmoothEmbedding` class map 3.5")
+    )
+
+
+def test_a_split_counts_if_every_map_has_it():
+    frame = made_frame()
+    second = frame.assign(split=1)
+    missing = (second["dataset"] == "y") & (second["map"] == "A")
+    assert set(complete(pd.concat([frame, second]))["split"]) == {0, 1}
+    assert set(complete(pd.concat([frame, second[~missing]]))["split"]) == {0}
+    more = second[~missing].assign(dimension=FULL)  # the two numbers of coordinates are apart
+    assert set(complete(pd.concat([frame, more]))["split"]) == {0, 1}
 
 
 def test_left_out_gaps_and_rounding_count_as_documented():
@@ -323,7 +343,6 @@ def test_class_maps_are_ranked_in_the_plane_alone():
     frame = frame_of([row])
     assert set(frame.loc[frame["map"] == "LDA", "dimension"]) == {FLAT, FULL}
     assert set(frame.loc[frame["map"] == "LDA class map", "dimension"]) == {FLAT}
-    assert page.reference_table(frame).count("LDA class map") == 1
 
 
 def test_all_panels_are_drawn_by_one_rule():
