@@ -1,7 +1,9 @@
 """The data sets of the table of certified accuracy.
 
 Pixels are in [0, 1]. The columns of spectra have many units, so spectra are divided by one number, for
-which the median distance between training samples becomes 10, about that of MNIST.
+which the median distance between training samples becomes 10, about that of MNIST. The mean of the
+training samples is subtracted from all samples. This changes no distance and helps the linear SVM, which
+penalizes its intercept.
 """
 
 from __future__ import annotations
@@ -68,4 +70,5 @@ def split(name: str, size: int, seed: int) -> tuple[Floats, Ints, Floats, Ints]:
         test = np.arange(n_first, len(y))
     test = np.random.default_rng(seed).permutation(test)[:MOST_TEST]
     scale = MEDIAN_DISTANCE / np.median(pdist(X[train])) if name in SPECTRA else 1.0
-    return scale * X[train], y[train], scale * X[test], y[test]
+    center = X[train].mean(axis=0)
+    return scale * (X[train] - center), y[train], scale * (X[test] - center), y[test]
