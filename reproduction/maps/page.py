@@ -31,7 +31,7 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
         raise ValueError("`--out` must hold rows. Got none. Run the command without --page first.")
     write_text(page, text_of(rows))
     drawn = panels.figure_of(panels.stored_positions(out / "panels.csv"))
-    drawing.save(drawn, page.parent / "images" / "maps_panels.png")
+    drawing.save(drawn, page.parent / "images" / "maps_panels.png", n_colors=256)
     print(f"Page: {page}")
 
 
@@ -50,7 +50,6 @@ def text_of(rows: Sequence[Row]) -> str:
             n_sets=counts["sets"],
             splits=splits_told(counts["fewest splits"], counts["most splits"]),
             n_rows=f"{len(rows):,}",
-            best_three=best_three(found),
             table=table_of(found),
             shown_size=panels.SIZE,
             references=" and ".join(
@@ -58,10 +57,7 @@ def text_of(rows: Sequence[Row]) -> str:
             ),
             best=shown(best),
             best_accuracy=f"{100 * means[best]:.1f}",
-            meanings="\n".join(
-                f"| {one.head} | {one.meaning} | {'larger' if one.is_larger_better else 'smaller'} |"
-                for one in MEASURES
-            ),
+            meanings=meanings_of(found),
         )
     )
 
@@ -79,13 +75,22 @@ def shown(name: str) -> str:
     return f"`{base}`{name.removeprefix(base)}" if base else name
 
 
-def best_three(found: Mapping[str, Ranking]) -> str:
-    """Return one line for each measure with its three best maps and their mean ranks."""
+def meanings_of(found: Mapping[str, Ranking]) -> str:
+    """Return one line for every measure, with its meaning and its three best maps."""
     lines = []
-    for head, own in found.items():
-        best = [f"{shown(name)} {own.ranks[name]:.1f}" for name in own.ranks.index[:N_BEST]]
-        lines.append(f"- **{head}**: {', '.join(best)}")
-    return "\n".join(lines)
+    for one in MEASURES:
+        if one.head in found:
+            better = "larger" if one.is_larger_better else "smaller"
+            lines.append([one.head, one.meaning, better, best_three(found[one.head])])
+    return markdown(["measure", "meaning", "better", "three best maps, with mean ranks"], lines)
+
+
+def best_three(own: Ranking) -> str:
+    """Return the three best maps with their mean ranks, or how many maps share the best rank."""
+    n_equal = int((own.ranks <= own.ranks.iloc[0] + 1e-9).sum())
+    if n_equal > N_BEST:
+        return f"{n_equal} of {len(own.ranks)} maps are equal"
+    return ", ".join(f"{shown(name)} {own.ranks[name]:.1f}" for name in own.ranks.index[:N_BEST])
 
 
 def table_of(found: Mapping[str, Ranking]) -> str:
@@ -99,14 +104,9 @@ def table_of(found: Mapping[str, Ranking]) -> str:
     lines.append(
         ["*maps, data sets*", "", *(f"{len(own.ranks)}, {own.n_sets}" for own in found.values())]
     )
-    return markdown(
-        [
-            "map",
-            "accuracy %",
-            *(f"{head} rank" if place == 0 else head for place, head in enumerate(found)),
-        ],
-        lines,
-    )
+    head = ["map", "accuracy %", *found]
+    head[2] += " rank"
+    return markdown(head, lines)
 
 
 def _cell(own: Ranking, name: str) -> str:

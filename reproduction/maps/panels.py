@@ -1,7 +1,7 @@
 """The figure of small multiples: positions of unseen samples by several maps, drawn by one rule.
 
 Every panel shows the first two coordinates of the same test samples. They are moved to the middle and
-divided by one number, so that the farthest of 98 % of the samples is at the border. Colors are classes,
+divided by one number, so that the farthest sample is at the border. Colors are classes,
 and the number below a panel is the share of test samples that five neighbors label right.
 """
 
@@ -35,7 +35,7 @@ MAPS = {
     "SmoothEmbeddingCV": "SmoothEmbeddingCV",
     "SmoothEmbeddingCV class map": "SmoothEmbeddingCV",
 }
-MOST_SHOWN, SIZE, WITHIN = 300, 20, 0.98
+MOST_SHOWN, SIZE = 300, 20
 
 
 def positions(names: Sequence[str] = tuple(SHOWN), maps: Mapping[str, str] = MAPS) -> pd.DataFrame:
@@ -59,7 +59,7 @@ def positions(names: Sequence[str] = tuple(SHOWN), maps: Mapping[str, str] = MAP
             one = found[map_name]
             F = one.place(new)
             right = measures.accuracy(one.train, y[train], F, y[test])
-            part = pd.DataFrame(in_square(F)[:MOST_SHOWN], columns=["x", "y"]).round(3)
+            part = pd.DataFrame(in_square(F[:MOST_SHOWN]), columns=["x", "y"]).round(3)
             frames.append(
                 part.assign(
                     dataset=name, map=map_name, label=y[test][:MOST_SHOWN], accuracy=round(right, 4)
@@ -69,13 +69,13 @@ def positions(names: Sequence[str] = tuple(SHOWN), maps: Mapping[str, str] = MAP
 
 
 def in_square(F: Floats) -> Floats:
-    """Return the first two coordinates, centered, with 98 % of them within ± 1.
+    """Return the first two coordinates, centered and divided by one number, within ± 1.
 
     A map of one coordinate has 0 as its second.
     """
     F = np.pad(F, ((0, 0), (0, max(0, 2 - F.shape[1]))))[:, :2]
-    F = F - np.median(F, axis=0)
-    reach = np.quantile(np.abs(F).max(axis=1), WITHIN)
+    F = F - (F.min(axis=0) + F.max(axis=0)) / 2.0
+    reach = np.abs(F).max()
     return np.asarray(F / (reach if reach > 0 else 1.0))
 
 
@@ -107,7 +107,7 @@ def figure_of(frame: pd.DataFrame) -> Figure:
 def _draw(axes: Any, part: pd.DataFrame) -> None:
     codes = np.unique(part["label"], return_inverse=True)[1]
     colors = np.asarray(class_colors(int(codes.max()) + 1), dtype=object)[codes]
-    axes.scatter(part["x"], part["y"], s=10, c=list(colors), linewidths=0, alpha=0.85)
+    axes.scatter(part["x"], part["y"], s=10, c=list(colors), linewidths=0)
     limits = (-1.12, 1.12)
     axes.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal")
     axes.set_xlabel(f"{100 * part['accuracy'].iloc[0]:.0f} %", fontsize=9, color=MUTED)

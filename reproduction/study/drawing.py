@@ -46,10 +46,10 @@ def rank_figure(readings: Mapping[str, Reading]) -> Figure:
     return figure
 
 
-def save(figure: Figure, path: Path) -> None:
-    """As a PNG of few colours, a third of the size of a plain one."""
+def save(figure: Figure, path: Path, n_colors: int = 64) -> None:
+    """Save a figure as a PNG of few colors, a third of the size of a plain one."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     path.parent.mkdir(parents=True, exist_ok=True)
     with Image.open(buffer) as picture:
-        picture.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
+        picture.convert("RGB").quantize(n_colors, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -260,7 +260,7 @@ def test_rows_and_the_page_are_made_by_the_command(home, tmp_path, capsys):
     text = (out / "maps.md").read_text(encoding="utf-8")
     assert "on 2 experiments (8 fits)" in text
     assert "There are 2 random splits." in text
-    assert all(f"- **{measure.head}**: " in text for measure in MEASURES)  # none is dropped
+    assert all(f"| {measure.head} | {measure.meaning} |" in text for measure in MEASURES)
     assert (out / "images" / "maps_panels.png").exists()
 
 
@@ -313,19 +313,22 @@ def test_the_three_best_of_every_measure_are_bold():
     assert "| c | 35.0 | **3.5** | **3.5** |" in text
     assert "| d | 50.0 | 5.0 | **5.0** |" in text
     assert "| *maps, data sets* |  | 5, 9 | 2, 8 |" in text
-    assert (
-        page.best_three(found).splitlines()[0].endswith("a 1.0, b 2.0, `SmoothEmbedding` class map 3.5")
-    )
+    assert page.best_three(found["accuracy"]) == "a 1.0, b 2.0, `SmoothEmbedding` class map 3.5"
+    equal = page.Ranking(pd.Series({"a": 2.5, "b": 2.5, "c": 2.5, "d": 2.5, "e": 5.0}), ranks, 9, 9)
+    assert page.best_three(equal) == "4 of 5 maps are equal"
 
 
-def test_a_split_counts_if_every_map_has_it():
+def test_a_split_of_a_size_counts_if_every_map_has_it():
     frame = made_frame()
     second = frame.assign(split=1)
     missing = (second["dataset"] == "y") & (second["map"] == "A")
-    assert set(complete(pd.concat([frame, second]))["split"]) == {0, 1}
-    assert set(complete(pd.concat([frame, second[~missing]]))["split"]) == {0}
-    more = second[~missing].assign(dimension=FULL)  # the two numbers of coordinates are apart
-    assert set(complete(pd.concat([frame, more]))["split"]) == {0, 1}
+    assert len(complete(pd.concat([frame, second]))) == 2 * len(frame)
+    found = complete(pd.concat([frame, second[~missing]]))
+    assert set(found.loc[found["size"] == 10, "split"]) == {0}
+    assert set(found.loc[found["size"] == 20, "split"]) == {0, 1}  # only data set x has this size
+    assert page.splits_told(1, 2) == "Experiments have 1 to 2 random splits."
+    more = complete(pd.concat([frame, second[~missing].assign(dimension=FULL)]))
+    assert set(more.loc[more["dimension"] == FULL, "split"]) == {1}  # more coordinates are apart
 
 
 def test_left_out_gaps_and_rounding_count_as_documented():
@@ -349,7 +352,7 @@ def test_all_panels_are_drawn_by_one_rule():
     F = np.random.default_rng(0).normal(size=(100, 3)) * [50.0, 1.0, 9.0] + 7.0
     square = panels.in_square(F)
     assert square.shape == (100, 2)
-    assert np.mean(np.abs(square).max(axis=1) <= 1.0 + 1e-12) == pytest.approx(0.98, abs=0.011)
+    assert np.abs(square).max() == pytest.approx(1.0)
     ratio = np.ptp(square, axis=0) / np.ptp(F[:, :2], axis=0)
     assert ratio[0] == pytest.approx(ratio[1])  # one number for both axes
     assert np.all(panels.in_square(F[:, :1])[:, 1] == 0.0)
