@@ -133,6 +133,10 @@ def test_reasons_of_the_readme():
     ours, lda, svm = (f"{means[method]:.1f} %" for method in ("SmoothEmbedding", "LDA", "SVC, tuned"))
     assert f"the error is {ours}. It is {lda} for shrinkage LDA and {svm} for a tuned SVM" in readme()
     assert f"| {ours} | {lda} | {svm} |" in page("research/measurements.md")
+    record = stored("shared_speaker.json")
+    for title, errors in (("new speakers", record["means"]), ("men to women", record["men to women"])):
+        told = " | ".join(f"{errors[method]:.1f} %" for method in means)
+        assert f"| {title} | {told} |" in page("research/measurements.md")
     (digits,) = (row for row in stored("probabilities.json") if row["set"] == "digits")
     told = f"the log-loss is {digits['untuned']:.3f}. It is {digits['SVC']:.3f} for a calibrated SVM"
     assert told in readme()
