@@ -15,8 +15,8 @@ are found once more. If no weight is positive, the candidate with the lowest sum
 the only member, with the weight 1.
 
 One more sample counts in the log-loss, which is placed like the others and belongs to every class alike.
-Otherwise, probabilities from few samples would be overconfident. The weights know the held-out samples,
-so they are finally divided by a temperature that counts two such samples.
+Otherwise, probabilities from few samples would be overconfident. The weights are fitted to the held-out
+samples, so they are finally divided by a temperature that counts two such samples.
 """
 
 from __future__ import annotations
