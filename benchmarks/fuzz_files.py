@@ -1,9 +1,9 @@
-"""Hostile model files: each loads and works, or is refused in one line.
+"""Load changed model files. Each must work or raise one clear error.
 
     python benchmarks/fuzz_files.py [--files 3000] [--seed 0]
 
-changes valid files in bytes, header, tree and arrays, and has child processes load them and ask them
-about samples, within bounds of memory and time. Prints how many worked, how many were refused, and every
+The script changes bytes, header, tree and arrays of valid files. Child processes with limited memory and
+time load them and call their methods. It prints how many files worked, how many were refused, and every
 failure.
 """
 

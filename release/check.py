@@ -1,10 +1,11 @@
-"""What a stranger gets: the wheel and the sdist, in environments that have nothing else.
+"""Install the wheel and the sdist in new environments, and check that they work.
 
     make dist check-dist
 
-Every environment lies outside the checkout. The wheel is installed without any part, then with each part
-alone; where a part is missing, one line must say which. Then the command line from fit to export, a
-consumer's mypy, the other Pythons that are found here, the citation, and the tests of the sdist.
+All environments are outside the checkout. The wheel is installed without optional parts and with each
+part alone. If a part is missing, the error must name it in one line. The script also checks the command
+line from fit to export, mypy on code that uses nsse, the other installed Pythons, the citation, and the
+tests of the sdist.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from uses import BEFORE, CONSUMER, MISTAKEN_CONSUMER, OF_PART, WITHOUT_PARTS
 ROOT = Path(__file__).resolve().parents[1]
 MOST_BYTES = 1_000_000
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# Nothing of the checkout, no display, no way out for downloads; one BLAS thread.
+# The environments see no part of the checkout and no display, and use one BLAS thread.
 CLEAN = {"PYTHONPATH", "NSSE_DATA", "VIRTUAL_ENV", "PYTHONHOME"}
 SET = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "COLUMNS": "80"}
-NO_WAY_OUT = dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY"), "http://127.0.0.1:9") | {
+NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY"), "http://127.0.0.1:9") | {
     "no_proxy": "",
     "NO_PROXY": "",
 }
 
 
 class Environment:
-    """A virtual environment, perhaps on top of another one's packages."""
+    """A virtual environment, which may include the packages of another one."""
 
     def __init__(self, folder: Path, python: str = sys.executable, below: Environment | None = None):
         run([python, "-m", "venv", str(folder)])
@@ -44,35 +45,22 @@ class Environment:
             (self.packages() / "below.pth").write_text(f"{below.packages()}\n")
 
     def packages(self) -> Path:
-        """Where its packages are."""
-        return Path(
-            run(
-                [str(self.python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-            ).strip()
-        )
+        """Return the folder of its packages."""
+        program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return Path(run([str(self.python), "-c", program]).strip())
 
     def install(self, *wanted: str, constrained: bool = True) -> None:
-        """Install packages, in the versions that the project is tested with."""
+        """Install packages in the versions of the tests."""
         fixed = ["-c", str(ROOT / "constraints" / "newest.txt")] if constrained else []
-        run(
-            [
-                str(self.python),
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                *fixed,
-                *wanted,
-            ]
-        )
+        pip = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run([*pip, *fixed, *wanted])
 
     def program(self, text: str, folder: Path, fails: bool = False) -> str:
-        """Run a program in an empty folder; what it printed, the error too if it is to fail."""
-        return run([str(self.python), "-c", text], folder, fails=fails, more=NO_WAY_OUT)
+        """Run a program in a folder, and return what it prints. If it must fail, return its errors."""
+        return run([str(self.python), "-c", text], folder, fails=fails, more=NO_NETWORK)
 
     def command(self, line: str, folder: Path, fails: bool = False) -> str:
-        """Run ``nsse`` with the words of a line."""
+        """Run ``nsse`` with the arguments of a line."""
         return run([str(self.python), "-m", "nsse", *line.split()], folder, fails=fails)
 
 
@@ -82,23 +70,20 @@ def run(
     fails: bool = False,
     more: dict[str, str] | None = None,
 ) -> str:
-    """Run a command that must succeed, or must not; what it printed."""
-    environment = (
-        {name: value for name, value in os.environ.items() if name not in CLEAN} | SET | (more or {})
-    )
-    done = subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    """Run a command that must succeed or must fail, and return what it prints."""
+    kept = {name: value for name, value in os.environ.items() if name not in CLEAN}
+    env = kept | SET | (more or {})
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
     if bool(done.returncode) != fails:
         raise SystemExit(f"{words}\nended with {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stderr if fails else done.stdout
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Check what ``make dist`` built."""
+    """Check the files of ``make dist``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dist", type=Path, nargs="?", default=ROOT / "dist")
-    parser.add_argument("--umap", action="store_true", help="install the part umap too, which is large")
+    parser.add_argument("--umap", action="store_true", help="also install the part umap, which is large")
     options = parser.parse_args(arguments)
     (wheel,), (sdist,) = options.dist.glob("*.whl"), options.dist.glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as name:
@@ -114,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def check_sizes(wheel: Path, sdist: Path) -> None:
-    """The wheel is small and holds the package and its metadata alone."""
+    """Check that the wheel is small and contains only the package and its metadata."""
     assert wheel.stat().st_size <= MOST_BYTES, f"{wheel.name} has {wheel.stat().st_size} bytes."
     rooms = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {"nsse"} < rooms <= {"nsse", f"{'-'.join(wheel.name.split('-')[:2])}.dist-info"}, rooms
@@ -122,11 +107,11 @@ def check_sizes(wheel: Path, sdist: Path) -> None:
 
 
 def check_without_parts(wheel: Path, folder: Path) -> Environment:
-    """Without parts the library works; a missing part is one line that says how to get it."""
+    """Check that the library works without parts, and that errors name the missing part."""
     core = Environment(folder / "core")
     core.install(str(wheel))
     core.program(BEFORE + WITHOUT_PARTS, empty(folder))
-    # Whoever has an array of Dask has Dask.
+    # A Dask array exists only if Dask is installed.
     missing = [part for part in OF_PART if part != "dask"]
     for part in missing:
         told = core.program(BEFORE + OF_PART[part], empty(folder), fails=True)
@@ -134,12 +119,12 @@ def check_without_parts(wheel: Path, folder: Path) -> Environment:
     line = core.command("--help", empty(folder), fails=True)
     assert line.count("\n") == 1, line
     assert "pip install 'nsse[cli]'" in line, line
-    say(f"without parts: works; {len(missing) + 1} missing parts name themselves in a line each")
+    say(f"without parts: works; {len(missing) + 1} missing parts are named in one line each")
     return core
 
 
 def check_parts(wheel: Path, core: Environment, folder: Path, parts: Sequence[str]) -> None:
-    """Each part alone gives what it is for."""
+    """Check that each part works alone."""
     for part in parts:
         alone = Environment(folder / part, below=core)
         alone.install(f"{wheel}[{part}]")
@@ -148,7 +133,7 @@ def check_parts(wheel: Path, core: Environment, folder: Path, parts: Sequence[st
 
 
 def check_commands(wheel: Path, core: Environment, folder: Path) -> None:
-    """From a table and a folder of images to predictions, a report and a graph, by the command line."""
+    """Check the command line, from a folder of images to predictions, a report and an ONNX graph."""
     whole = Environment(folder / "commands", below=core)
     whole.install(f"{wheel}[cli,images,tables,onnx,plot]")
     place = empty(folder)
@@ -170,7 +155,7 @@ def check_commands(wheel: Path, core: Environment, folder: Path) -> None:
 
 
 def check_types(core: Environment, folder: Path) -> None:
-    """A consumer's mypy reads our annotations: what is right passes, what is wrong does not."""
+    """Check that mypy reads our types: it accepts correct code and rejects wrong code."""
     typed = Environment(folder / "typed", below=core)
     typed.install("mypy")
     place = empty(folder)
@@ -179,15 +164,15 @@ def check_types(core: Environment, folder: Path) -> None:
     words = [str(typed.python), "-m", "mypy", "--strict", "--cache-dir", str(place / "cache")]
     run([*words, "right.py"], place)
     run([*words, "wrong.py"], place, fails=True)
-    say("a consumer's mypy --strict: our annotations are read")
+    say("mypy --strict on code that uses nsse: types are read")
 
 
 def check_pythons(wheel: Path, folder: Path) -> None:
-    """The wheel without parts, on every supported Python that is here."""
+    """Check the wheel without parts on every supported Python that is installed."""
     for version in PYTHONS[1:]:
         python = found_python(version)
         if python is None:
-            say(f"Python {version}: not here, not run")
+            say(f"Python {version}: not installed, not checked")
             continue
         other = Environment(folder / version, python)
         other.install(str(wheel))
@@ -196,20 +181,17 @@ def check_pythons(wheel: Path, folder: Path) -> None:
 
 
 def found_python(version: str) -> str | None:
-    """An interpreter of that version that starts; pyenv keeps some that are not on the path."""
+    """Return an interpreter of a version, from the path or from pyenv, or None."""
     kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    for candidate in [*map(str, kept), shutil.which(f"python{version}")]:
-        if (
-            candidate
-            and subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode == 0
-        ):
+    for candidate in filter(None, [*map(str, kept), shutil.which(f"python{version}")]):
+        if not subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode:
             return candidate
     return None
 
 
 def check_citation(folder: Path) -> None:
-    """The citation is valid, by the tool of those who defined the format."""
-    # Its old jsonschema is at odds with ours: an environment of its own, without our versions.
+    """Check the citation with the validator of its format."""
+    # The validator needs an older jsonschema than the other tools.
     judge = Environment(folder / "citation")
     judge.install("cffconvert==2.0.0", constrained=False)
     program = "from cffconvert.cli.cli import cli; cli()"
@@ -218,35 +200,23 @@ def check_citation(folder: Path) -> None:
 
 
 def check_sdist(sdist: Path, wheel: Path, folder: Path) -> None:
-    """The sdist builds the same wheel, and its tests run in it (those of `make quick`)."""
+    """Check that the sdist builds the same wheel, and run its quick tests."""
     place = empty(folder)
     with tarfile.open(sdist) as archive:
         archive.extractall(place, filter="data")
     (source,) = place.iterdir()
-    run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(place), str(source)]
-    )
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    run([*build, "--outdir", str(place), str(source)])
     again = zipfile.ZipFile(place / wheel.name)
     assert set(again.namelist()) == set(zipfile.ZipFile(wheel).namelist())
-    words = [
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "2",
-        "--dist",
-        "worksteal",
-        "-m",
-        "not slow",
-        "-p",
-        "no:cacheprovider",
-    ]
-    told = run([sys.executable, *words], source, more={"PYTHONPATH": str(source / "src")})
-    say(f"sdist: builds the same wheel; its tests: {told.strip().splitlines()[-1]}")
+    pytest = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]
+    options = ["-m", "not slow", "-p", "no:cacheprovider"]
+    printed = run([*pytest, *options], source, more={"PYTHONPATH": str(source / "src")})
+    say(f"sdist: builds the same wheel; its tests: {printed.strip().splitlines()[-1]}")
 
 
 def empty(folder: Path) -> Path:
-    """A new folder to run something in."""
+    """Return a new empty folder."""
     return Path(tempfile.mkdtemp(dir=folder))
 
 

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 import nsse
@@ -35,17 +35,6 @@ def test_every_object_has_one_public_place():
             places.setdefault(getattr(module, name), []).append(f"{module.__name__}.{name}")
     several = [found for found in places.values() if len(found) > 1]
     assert several == [["nsse.WithinMetric", "nsse.metrics.WithinMetric"]]
-
-
-def test_wine_as_it_is_warns_and_the_cure_in_the_warning_works():
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    with pytest.warns(UserWarning, match="standardize=True") as caught:
-        plain = SmoothEmbedding().fit(X, y)
-    assert "column 'proline'" in str(caught[0].message)
-    assert caught[0].filename == __file__
-    assert plain.score(X, y) > 0.9
-    scores = cross_val_score(SmoothEmbedding(standardize=True), X, y, cv=5)
-    assert scores.mean() > 0.97
 
 
 @pytest.mark.slow
@@ -171,8 +160,6 @@ def test_texts_without_a_known_word_are_not_typical():
 def test_labels_of_minus_one(use):
     X, y = make_blobs(200, centers=4, n_features=6, random_state=0)
     few = np.where(np.arange(200) % 10 == 0, y, -1)
-    with pytest.warns(UserWarning, match=r"The label -1 of 180 samples .* unlabeled=nsse\.unlabeled\."):
-        SmoothEmbedding().fit(X, few)
     model = SmoothEmbedding(unlabeled=use).fit(X, few)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     assert np.mean(model.transduction_ == y) > 0.9
