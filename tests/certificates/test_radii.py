@@ -18,7 +18,8 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
-from nsse.kernels import Gaussian
+from nsse.certificates.radii import reach
+from nsse.kernels import Exponential, Gaussian, Matern32
 from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 from nsse.unlabeled import GraphPenalty, LabelPropagation
@@ -353,3 +354,13 @@ def test_sizes_of_numbers_enlarge_no_radius(model, power, data, new):
         assert np.all(radius <= expected * (1 + 1e-9)), kind
         if abs(power) == 100:
             np.testing.assert_allclose(radius, expected, rtol=1e-6, err_msg=kind)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Matern32(), Exponential()], ids=str)
+def test_rounding_makes_no_reach_larger(kernel):
+    f = KernelMap(Affine.identity(2), np.zeros((1, 2)), kernel.at(0.7), np.ones((1, 1)))
+    r = np.array([1e-3, 0.1, 0.5])
+    exact = np.sqrt(2.0 - 2.0 * f.kernel.profile(np.square(r / 0.7), np))
+    assert np.all(reach(f, exact) < r * (1.0 + 1e-12))
+    np.testing.assert_allclose(reach(f, exact), r, rtol=1e-6)
+    assert np.all(reach(LinearMap(Affine.identity(2)), r) < r)

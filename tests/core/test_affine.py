@@ -148,6 +148,14 @@ def test_compositions(first, second):
     assert affine.norm <= exact * (1 + 1e-9) + 1e-12
 
 
+def test_only_scalings_keep_rows_sparse():
+    zero, scale = np.zeros(N_FEATURES), np.full(N_FEATURES, 2.0)
+    assert Affine.diagonal(zero, scale).keeps_sparse
+    assert not Affine.diagonal(zero + 1.0, scale).keeps_sparse
+    assert not Affine(zero, scale, zero + 1.0).keeps_sparse
+    assert not MAPS["tall"].keeps_sparse
+
+
 def test_a_composition_keeps_sparse_columns():
     first = MAPS["sparse, tail"]
     for second in (Affine.diagonal(*shifted(4)[:2]), Affine(*shifted(4, 2), RNG.normal(size=(4, 2)))):

@@ -1,5 +1,7 @@
 """SmoothEmbeddingCV: held-out values are those of refitting, and a stack of candidates predicts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -186,6 +188,28 @@ def test_temperatures_are_the_best(split):
         best = minimize(lambda t: loss(np.exp(t[0])), [np.log(found.temperatures[place])]).fun
         assert best <= loss(found.temperatures[place]) <= best + 2e-3
         assert found.losses[place] == pytest.approx(loss(found.temperatures[place]), abs=1e-4)
+
+
+def test_losses_of_splits_are_mean_log_losses(split):
+    found = compared(*split[:2], cv=StratifiedKFold(3))[1]
+    ends = found.held.ends
+    for place in (0, 7):
+        V = found.values[place].astype(float) / found.temperatures[place]
+        losses = logsumexp(V, axis=1) - V[np.arange(len(V)), found.held.codes]
+        expected = [losses[i:j].mean() for i, j in zip([0, *ends[:-1]], ends, strict=True)]
+        np.testing.assert_allclose(found.losses_by_split()[place], expected, rtol=1e-4)
+
+
+def test_settings_that_are_best_by_scores_and_by_nearest_samples_take_turns():
+    own, a, b, c = settings = [object() for _ in range(4)]
+    losses = {"scores": (9.0, 1.0, 2.0, 3.0), "nearest": (9.0, 3.0, 2.0, 1.0)}
+    joined = SimpleNamespace(
+        candidates=[SimpleNamespace(decision=d, setting=s) for d in losses for s in settings],
+        losses=[loss for of_decision in losses.values() for loss in of_decision],
+    )
+    grid = SimpleNamespace(settings=settings, decisions=tuple(losses))
+    comparison = SimpleNamespace(joined=lambda found: joined, grid=grid)
+    assert Comparison.best_settings(comparison, []) == [own, a, c, b]
 
 
 def test_values_that_are_all_right_keep_a_temperature():
