@@ -62,7 +62,7 @@ def test_fits(run):
     record = run("fits", "--objects", 140, "--digits", 800, "--turns", 1)
     works = ["fit", "fit, predict 1000", "predict 1000", "predict one"]
     assert [row["work"] for row in record["svc"]] == 2 * works
-    assert [row["limit"] for row in record["svc"]] == [1.0, *[None] * 7]
+    assert all(row["ratio"] > 0 for row in record["svc"])
 
 
 def test_the_literal_method_is_algorithm_1():
