@@ -28,7 +28,7 @@ from nsse.kernels import Exponential, Kernel, Matern32
 from nsse.metrics import Metric
 from nsse.rows import Rows
 from nsse.sources import Source
-from nsse.stack import PRIOR, Stack
+from nsse.stack import PRIOR, Stack, heaviest
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 SMALL = {
@@ -239,6 +239,14 @@ def test_the_stack_is_the_minimum_of_its_objective():
     other = minimize(objective, start, method="SLSQP", bounds=[(0, None)] * 5, options={"ftol": 1e-12})
     assert objective(found) <= other.fun + 1e-7
     np.testing.assert_allclose(found, other.x, atol=2e-3)
+
+
+def test_members_without_weight_are_left_out():
+    values = np.tile(np.array([1.0, -1.0], dtype=np.float32), (4, 5, 1))
+    weights = np.array([0.2, 1e-12, 0.5, 0.0])
+    assert heaviest(weights, values, 8).tolist() == [2, 0]
+    assert heaviest(weights, values, 1).tolist() == [2]
+    assert heaviest(0.0 * weights, values, 8).tolist() == []
 
 
 # The ensemble
