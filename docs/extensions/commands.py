@@ -55,7 +55,7 @@ class Typed(SphinxDirective):
         """Return the commands with their output."""
         folder = prepared_folder()
         text = "\n".join(f"$ {line}\n{printed(line, folder)}" for line in self.content).rstrip()
-        return [nodes.literal_block(text, text, language="console")]
+        return [nodes.literal_block(text, text, language="none")]
 
 
 @cache
