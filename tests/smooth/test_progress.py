@@ -21,29 +21,12 @@ def test_a_terminal_shows_a_bar_and_others_nothing(blobs, capsys, monkeypatch):
 
 
 def test_a_bar_that_is_wanted_needs_rich(blobs, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setitem(sys.modules, "rich", None)
     with pytest.raises(ImportError, match=r"needs rich.*pip install 'nsse\[cli\]'"):
         SmoothEmbeddingCV(**SEARCH, verbose=1).fit(blobs.X, blobs.codes)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     SmoothEmbeddingCV(**SEARCH).fit(blobs.X, blobs.codes)  # one that is not is left out
     assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-def test_a_notebook_draws_the_bar_itself():
-    nbclient = pytest.importorskip("nbclient")
-    from nbformat.v4 import new_code_cell, new_notebook
-
-    cell = "\n".join(
-        [
-            "from sklearn.datasets import load_iris",
-            "from nsse import SmoothEmbeddingCV",
-            f"_ = SmoothEmbeddingCV(**{SEARCH!r}).fit(*load_iris(return_X_y=True))",
-        ]
-    )
-    book = nbclient.NotebookClient(new_notebook(cells=[new_code_cell(cell)]), timeout=300).execute()
-    shown = [output["data"] for output in book.cells[0].outputs if "data" in output]
-    assert any("<progress value=" in one["text/html"] for one in shown)
 
 
 def test_a_verbose_fit_says_what_it_did(blobs, caplog):

@@ -40,7 +40,7 @@ _JOINERS = "\u200c\u200d"
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path to write to, which becomes `path` if the block ends without an error.
 
-    Neither an interrupt nor a full disk leaves half a file, and a file that was there before stays.
+    After an interrupt or on a full disk, an existing file is unchanged and no half of a file remains.
     """
     if takes_a_stream(path):
         with tempfile.TemporaryDirectory(prefix="nsse-") as folder:

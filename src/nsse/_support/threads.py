@@ -99,7 +99,7 @@ def in_parallel(work: Callable[[Task], Any], tasks: Iterable[Task], n_values: in
                         work(task)
                     except BaseException:
                         with lock:
-                            waiting = iter(())  # nobody begins another one
+                            waiting = iter(())  # no thread begins another task
                         raise
 
         # The calling thread works too. This saves waking up one thread, which matters if the work is
