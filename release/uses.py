@@ -50,15 +50,6 @@ else:
 pictures = np.random.default_rng(0).integers(0, 256, (5, 9, 9, 3)).astype(np.uint8)
 assert nsse.datasets.Encoder("net.onnx", norm="l2").transform(pictures).shape == (5, 3)
 """,
-    # No file is fetched: a proxy that is not there answers for all addresses.
-    "download": """
-try:
-    nsse.datasets.load_dataset("mnist", data_home="nowhere", download=True)
-except OSError as error:
-    assert "SHA-256" in str(error), error
-else:
-    raise AssertionError("a download from nowhere")
-""",
     "dask": """
 import dask.array
 blocks = dask.array.from_array(X, chunks=(50, 4))

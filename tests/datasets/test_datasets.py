@@ -370,7 +370,7 @@ def test_images_of_different_sizes_need_a_size(orl: Path) -> None:
 
 def test_black_image_has_no_unit_norm(orl: Path) -> None:
     write_pgm(orl / "orl_faces" / "s40" / "10.pgm", np.zeros((2, 3), dtype=np.uint8))
-    wording = r"^`unit_norm` must not be taken where an image is all black.* Got '.*10\.pgm'\. Replace"
+    wording = r"^`unit_norm` must be False if an image is all black.* Got '.*10\.pgm'\. Replace"
     with pytest.raises(ValueError, match=wording):
         load_dataset("orl", data_home=orl, unit_norm=True)
     assert load_dataset("orl", data_home=orl).X[-1].max() == 0
@@ -391,7 +391,7 @@ def test_damaged_mnist_file_is_named(mnist: Path) -> None:
         "Not a gzipped file": b"<html>403</html>",
         "while decompressing": zipped[:10] + b"\xff" * 20,
         "3151 bytes instead of 3152": gzip.compress(plain[:-1]),
-        "3 bytes, shorter than its header": gzip.compress(plain[:3]),
+        "its header is not that of bytes": gzip.compress(plain[:3]),
     }
     for why, data in damaged.items():
         path.write_bytes(data)
@@ -462,7 +462,7 @@ FOLDERS = {
     "fei": ("FEI", "https://fei.edu.br"),
     "csie": ("CSIE", "http://robotics.csie.ncku.edu.tw"),
     "mit_cbcl": ("MIT-CBCL-facerec-database", "http://cbcl.mit.edu"),
-    "mnist": ("mnist", "http://yann.lecun.com"),
+    "mnist": ("mnist", "https://ossci-datasets"),
 }
 
 
@@ -479,22 +479,26 @@ DAMAGE = [
     ("coil20", lambda h: (h / "coil-20-proc" / "obj3__17.png").unlink(), "obj3__17.png (1 of 1440"),
     ("orl", lambda h: (h / "orl_faces" / "s12" / "4.pgm").unlink(), "s12/4.pgm (1 of 400"),
     ("orl", lambda h: (h / "orl_faces" / "s2" / "5.pgm").write_bytes(b"no image"), "5.pgm"),
-    ("yale", lambda h: [yale_file(h, 15, k).unlink() for k in (3, 4, 5)], "yaleB15 (only 58 of the 59"),
+    (
+        "yale",
+        lambda h: [yale_file(h, 15, k).unlink() for k in (3, 4, 5)],
+        "yaleB15_P00A[+-]???E[+-]??.pgm (only 58 of the 59",
+    ),
     ("fei", lambda h: fei_file(h, 7, 14).unlink(), "originalimages_part1/7-14.jpg (1 of 700"),
-    ("csie", lambda h: csie_file(h, 3, -45).unlink(), "Subject03/A_03_-45.jpg (1 of 37"),
-    ("csie", csie_twice, "A_02_+05.jpg and A_02_5.jpg in Subject02"),
+    ("csie", lambda h: csie_file(h, 3, -45).unlink(), "one Subject03/A_03_-45.jpg (1 of 37"),
+    ("csie", csie_twice, "one Subject02/A_02_5.jpg (1 of 37"),
     (
         "mit_cbcl",
         lambda h: [mit_cbcl_file(h, "test", 4, number).unlink() for number in (10, 11)],
-        "0004 in test (only 1 of the 2",
+        "test/0004_*.pgm (only 1 of the 2",
     ),
     (
         "mnist",
         lambda h: (h / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink(),
         "t10k-labels-idx1-ubyte.gz",
     ),
-    ("mnist", mnist_of("train-images-idx3-ubyte.gz", np.zeros((6, 28, 28)), magic=2049), "2049"),
-    ("mnist", mnist_of("train-labels-idx1-ubyte.gz", np.arange(4)), "(4,) instead of (6,)"),
+    ("mnist", mnist_of("train-images-idx3-ubyte.gz", np.zeros((6, 28, 28)), magic=2049), "(6, 28, 28)"),
+    ("mnist", mnist_of("train-labels-idx1-ubyte.gz", np.arange(4)), "shape (6,)"),
 ]
 
 

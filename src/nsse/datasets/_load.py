@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import Described, rule_error
 from nsse.datasets._folder import read_folder
-from nsse.datasets._images import ImageSet, Levels, Size, import_pillow, unit_rows
+from nsse.datasets._images import ImageSet, Levels, Size, checked_size, import_pillow, unit_rows
 from nsse.datasets._sources import (
     ENVIRONMENT_VARIABLE,
     LAYOUTS,
@@ -76,12 +76,11 @@ def load_dataset(
     data_home: DataHome = None,
     size: Size = (25, 25),
     unit_norm: bool = False,
-    download: bool = False,
 ) -> Dataset:
     """Load a data set by name, or a folder of images.
 
     ============ ============================================== ======= ======= ==================
-    name         what, folder under `data_home`                 images  classes labels
+    name         contents, folder under `data_home`             images  classes labels
     ============ ============================================== ======= ======= ==================
     ``digits``   scikit-learn's digits, 8 x 8, no folder           1797      10 0 ... 9
     ``coil20``   COIL-20 (processed), ``coil-20-proc``             1440      20 objects 1 ... 20
@@ -101,52 +100,49 @@ def load_dataset(
         A name of the table. A path-like object, or a string with a path separator, is a folder of
         images instead and goes to :func:`load_image_folder`.
     data_home : str or path-like, default=None
-        The folder that holds the folders of the table. None takes it from the environment
-        variable ``NSSE_DATA``.
+        The folder that contains the folders of the table. None reads the environment variable
+        ``NSSE_DATA``.
     size : tuple of (int, int) or None, default=(25, 25)
-        Height and width to which images are brought by area averaging. None keeps their size.
-        Not applied to ``digits`` and ``mnist``.
+        Height and width to which images are averaged. None leaves their size unchanged. It is not
+        applied to ``digits`` and ``mnist``.
     unit_norm : bool, default=False
         Divide every image by its Euclidean norm.
-    download : bool, default=False
-        Fetch what is missing of ``mnist`` (with pooch, every file checked against its SHA-256) into
-        `data_home`, or into the cache where there is none. For the others, whose owners publish no
-        checksum, the error names the page to get them from and the folder to put them in.
 
     Returns
     -------
     Dataset
-        Images, labels and where they came from.
+        Images, labels and their source.
 
     Raises
     ------
     FileNotFoundError
-        If the folder, or a file of the official layout, is missing.
+        If the folder, or a file of the official layout, is missing. The message names the page with the
+        files and the folder to store them in.
     OSError
-        If a file is damaged, or a download fails.
+        If a file is damaged.
     ImportError
-        If image files are to be read and Pillow is not installed, or pooch for a download.
+        If Pillow is needed to read image files and is not installed.
 
     See Also
     --------
     nsse.datasets.load_image_folder : A folder of images.
-    nsse.datasets.known_datasets : Which of the table are there.
+    nsse.datasets.known_datasets : Lists which of them were found.
 
     Notes
     -----
-    The paper uses a part of the larger sets without naming it. We take the first images.
+    The paper uses a part of the larger sets without naming it. We use the first images.
 
     - Extended Yale B: 38 subjects have 59 to 64 images; the first 59 in the order of their sorted
       file names. Images with ambient light only and files marked ``.bad`` are left out.
     - FEI: the first 50 of the 200 subjects, all 14 images ``1-01.jpg`` ... ``50-14.jpg``, in the
       folder itself or in ``originalimages_part1`` as the first archive unpacks.
     - ROBOTICS-CSIE: the first 40 of the 90 subjects, ``Subject01/A_01_-90.jpg`` ...: the 37
-      photographs (letter A) by angle, its sign and zeros written in any way.
-    - MIT-CBCL: of every subject the first 324 files of ``training-synthetic`` and the first 200 of
-      ``test``, by name; both begin with the four digits of the subject, ``0003_...pgm``. This makes
-      the 524 images per subject that the paper counts.
+      photographs (letter A) by angle, whose sign and zeros may be written in any way.
+    - MIT-CBCL: the first 324 files of ``training-synthetic`` and the first 200 of ``test`` of every
+      subject, by name. Names begin with the four digits of the subject, ``0003_...pgm``. These are the
+      524 images per subject that the paper counts.
 
-    Averaged images are kept in a cache (:func:`cache_home`) and read again when a file changes.
+    Averaged images are stored in a cache (:func:`cache_home`). If a file changes, it is read again.
 
     Examples
     --------
@@ -160,11 +156,11 @@ def load_dataset(
             rule = "be None where `name` is a folder of images"
             raise rule_error("data_home", rule, data_home, "Pass the whole path as `name`.")
         return load_image_folder(name, size=size, unit_norm=unit_norm)
-    known = _known_name(name)
-    Levels(size)  # refuses what is no size
-    if download and known in PLACES:
-        PLACES[known].fetch(data_home)
-    return _as_dataset(READERS[known](data_home, size), known, unit_norm)
+    if name not in READERS:
+        cure = "Choose one of these names, or pass a folder of images as a path."
+        raise rule_error("name", f"be one of {', '.join(map(repr, READERS))}", name, cure)
+    found = READERS[name](data_home, checked_size(size))
+    return _as_dataset(found, name, unit_norm)
 
 
 def load_image_folder(
@@ -198,7 +194,7 @@ def load_image_folder(
     Returns
     -------
     Dataset
-        Images and labels; ``class_names`` are the names of the sub-folders.
+        Images and labels. ``class_names`` are the names of the sub-folders.
 
     Raises
     ------
@@ -211,8 +207,8 @@ def load_image_folder(
 
     See Also
     --------
-    nsse.datasets.load_inputs : Folders and tables alike.
-    nsse.datasets.load_dataset : Data sets by name.
+    nsse.datasets.load_inputs : Reads folders, tables and arrays.
+    nsse.datasets.load_dataset : Reads data sets by name.
 
     Examples
     --------
@@ -239,7 +235,7 @@ def _as_dataset(found: ImageSet, name: str, unit_norm: bool) -> Dataset:
 
 
 def _read_digits(_data_home: DataHome, _size: Size) -> ImageSet:
-    from sklearn.datasets import load_digits  # which nothing else here needs
+    from sklearn.datasets import load_digits
 
     bunch = load_digits()
     return ImageSet(
@@ -265,30 +261,22 @@ def _is_path(name: object) -> TypeGuard[str | os.PathLike[str]]:
     return is_text or isinstance(name, os.PathLike)
 
 
-def _known_name(name: object) -> str:
-    if not isinstance(name, str) or name not in READERS:
-        names = ", ".join(repr(known) for known in READERS)
-        cure = "Choose one of these names, or pass a folder of images as a path."
-        raise rule_error("name", f"be one of {names}", name, cure)
-    return name
-
-
 PLACES = {**{name: place for name, (place, _) in LAYOUTS.items()}, "mnist": MNIST}
 WITHOUT_FILES = {"digits": "scikit-learn's handwritten digits, 8 x 8"}
 
 
 @dataclass(frozen=True)
 class KnownDataset:
-    """A name that `load_dataset` takes.
+    """A name that `load_dataset` accepts.
 
     Attributes
     ----------
     name, title : str
-        The name, and what it is.
+        The name, and a description.
     found : str or None
-        Where its folder is; empty for what needs no files, None where it is not found.
+        Its folder. It is empty if no files are needed, and None if it was not found.
     cure : str
-        How to get it; empty where it is there.
+        How to get the data set. It is empty if the data set was found.
 
     See Also
     --------
@@ -313,7 +301,7 @@ def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
     Parameters
     ----------
     data_home : str or path-like, default=None
-        The folder that holds the sets; None takes it from the environment variable ``NSSE_DATA``.
+        The folder that contains the sets. None reads the environment variable ``NSSE_DATA``.
 
     See Also
     --------
@@ -331,7 +319,6 @@ def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
             known.append(KnownDataset(name, place.title, str(place.locate(data_home)), ""))
         except DatasetNotFoundError:
             cure = f"{place.page} → ${ENVIRONMENT_VARIABLE}/{place.folder}"
-            cure += ", or --download" if place.download else ""
             known.append(KnownDataset(name, place.title, None, cure))
     return known
 
@@ -339,7 +326,7 @@ def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
 def per_class_split(
     y: NDArray[Any], n_per_class: int, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return places of equally many random training samples of every class, and of the other samples.
+    """Return the places of `n_per_class` random samples of each class, and of the other samples.
 
     See Also
     --------
