@@ -98,7 +98,7 @@ MAY_IMPORT = {
         "pipelines plot"
     ),
     "plot": {"base", "certificates", "class_maps", "explanations", "figures", "palette", "pipelines"},
-    "cli": {"augment", "centers", "certificates", "datasets", "io", "metrics", "nsse", "pipelines"}
+    "cli": {"augment", "centers", "certificates", "datasets", "io", "nsse", "pipelines"}
     | {"figures", "report", "search", "smooth", "unlabeled"},
     "nsse": words("io metrics published search sequential smooth"),
     "__main__": {"cli"},
@@ -131,7 +131,7 @@ ORACLES = {
     "datasets": "columns datasets image_folder tables",
 }
 OPTIONAL = words(
-    "PIL dask distributed jinja2 matplotlib onnx onnxruntime pandas plotly polars pooch rich typer umap"
+    "PIL dask distributed jinja2 matplotlib onnx onnxruntime pandas plotly polars rich typer umap"
 )
 
 

@@ -370,7 +370,7 @@ class Copies(NamedAugmentation):
 
     See Also
     --------
-    nsse.datasets.Encoder : Augments images before a network sees them.
+    nsse.datasets.Encoder : Computes the features of mirrored images.
 
     Examples
     --------

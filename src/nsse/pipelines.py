@@ -212,9 +212,9 @@ def in_one_step(model: Any, *, updatable: bool = False) -> Any:
     front, last = split_pipeline(model)
     if updatable:
         if not hasattr(last, "updatable"):
-            rule = "learn from samples that come later to be saved with updatable=True"
+            rule = "have partial_fit to be saved with updatable=True"
             raise rule_error(
-                "model", rule, type(last).__name__, "SmoothEmbedding does it. Leave it False."
+                "model", rule, type(last).__name__, "SmoothEmbedding has it. Leave it False."
             )
         last = last.updatable()
     steps = [] if front.encoder is None else [("tableencoder", front.encoder)]
@@ -312,7 +312,8 @@ def _before(fill: Floats, affine: Affine) -> Floats:
 
 
 def _standard(step: Any) -> Affine:
-    return _scaled(step, step.mean_ if step.with_mean else None)  # a mean is kept that is not used
+    # The mean is stored even if it is not used.
+    return _scaled(step, step.mean_ if step.with_mean else None)
 
 
 def _robust(step: Any) -> Affine:

@@ -173,7 +173,6 @@ class DaskSource(Source):
         if np.isnan(X.shape).any():
             cure = "Call `X.compute_chunk_sizes()` first."
             raise rule_error("X", "have chunks of known size", X.shape, cure)
-        # Whether blocks are sparse, according to Dask.
         sparse_blocks = hasattr(X._meta, "tocsr")
         return cls(X.rechunk({1: -1}), np.arange(X.shape[0]), int(X.shape[1]), sparse_blocks)
 
@@ -252,7 +251,7 @@ class MappedSource:
 
 @dataclass(frozen=True)
 class _Composed:
-    """function(first(rows), …), the arrays that belong to the rows as long as these."""
+    """function(first(rows), …), with arrays that have an entry for each of these rows."""
 
     function: Callable[..., Any]
     first: RowFunction

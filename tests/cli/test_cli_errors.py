@@ -115,8 +115,6 @@ def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, t
         (("--standardize",), "`--standardize` must be left out with images"),
         (("--label", "kind"), "`--label` must be left out for images"),
         (("--centers", "many"), "`--centers` must be a number, auto or all"),
-        (("--metric", "within", "--shrinkage", "0"), "`--shrinkage` must be a positive number or inf"),
-        (("--metric", "euclidean", "--shrinkage", "2"), "`--shrinkage` must come with --metric within"),
         (("--augment", "wink"), AUGMENT),
         (("--augment", "auto,shift"), AUGMENT),
         (("--augment", ""), AUGMENT),

@@ -220,7 +220,7 @@ def test_every_command_takes_an_ensemble(tuned, tmp_path):
     [
         (("--metric", "euclidean"), {"metric": "euclidean"}),
         (("--sigma", 0.7, "--n-components", 1), {"sigma": 0.7, "n_components": 1}),
-        (("--shrinkage", 0.5, "--smoothness", 1), {"metric__shrinkage": 0.5, "smoothness": 1.0}),
+        (("--smoothness", 1), {"smoothness": 1.0}),
     ],
 )
 def test_tuning_keeps_what_was_given(options, fixed, tuned, tmp_path):

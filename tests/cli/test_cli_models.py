@@ -90,7 +90,6 @@ def test_fit_does_what_python_does(iris, fitted):
         (("--smoothness", 2, "--decision", "nearest"), {"smoothness": 2.0, "decision": "nearest"}),
         (("--metric", "euclidean"), {"metric": "euclidean"}),
         (("--metric", "within"), {"metric": "within"}),
-        (("--shrinkage", 0.3), {"metric": nsse.WithinMetric(shrinkage=0.3)}),
         (("--centers", 20, "--seed", 3), {"centers": 20, "random_state": 3}),
         (("--centers", "all"), {"centers": None}),
         (("--centers", "auto"), {}),
@@ -223,7 +222,7 @@ def test_without_certificates_predict_says_why(blobs, tmp_path):
     assert "radius" not in rows_of(tmp_path / "l.csv")[0]
     assert "No certified radii. " in run("evaluate", *arguments).stdout
     refused = run("predict", *arguments, "--refuse", "0.05", code=2).stderr
-    assert "`MODEL` must hold training samples left out one by one" in refused
+    assert "`MODEL` must contain leave-one-out scores" in refused
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])

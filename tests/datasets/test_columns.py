@@ -104,7 +104,7 @@ def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
         "medians": {"length": 2.0, "width": 20.0},
     }
     assert inputs.preparation == told
-    assert inputs.preparation.features == ("soil=clay", "soil=sand", "length", "width")
+    assert inputs.preparation.features == ["soil=clay", "soil=sand", "length", "width"]
     assert str(inputs.preparation) == "3 columns (1 with categories: 4 features)"
     assert inputs.notes == (
         "It is written with semicolons between columns.",

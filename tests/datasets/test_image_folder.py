@@ -1,11 +1,7 @@
-"""A folder of one's own images, the cache behind all image files, and the download of MNIST."""
+"""A folder of one's own images, and the cache behind all image files."""
 
 from __future__ import annotations
 
-import functools
-import gzip
-import hashlib
-import http.server
 import os
 import re
 import sqlite3
@@ -18,10 +14,8 @@ import numpy as np
 import pytest
 
 from nsse.datasets import ImagePreparation, cache_home, load_dataset, load_image_folder, load_inputs_like
-from nsse.datasets import _sources as mnist_module
-from nsse.datasets._folder import small_images
+from nsse.datasets._folder import has_color
 from nsse.datasets._images import area_average, read_levels
-from nsse.datasets._sources import Download
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
@@ -104,6 +98,12 @@ def test_a_folder_around_the_classes_is_named_with_the_cure(zoo: Path) -> None:
     (inner.parent / "test" / "cat").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"'train' holds 3 more folders\. Pass '.*all.train', if those"):
         load_image_folder(inner.parent)
+
+
+def test_color_is_seen_in_a_folder(zoo: Path) -> None:
+    assert has_color(zoo)
+    (zoo / "ape" / "1.png").unlink()
+    assert not has_color(zoo)
 
 
 def test_what_a_mac_adds_to_an_archive_is_no_class(zoo: Path) -> None:
@@ -243,7 +243,7 @@ def test_pipe_is_named_and_not_read(tmp_path: Path) -> None:
     writer.start()
     with pytest.raises(OSError, match=r"Got '.*pipe\.png' \(not a file\)"):
         load_inputs_like(pipe, ImagePreparation((3, 3), False))
-    assert len(small_images(tmp_path, 2)[0]) == 0
+    assert not has_color(tmp_path)
     assert pipe.read_bytes() == b"no image"
     writer.join()
 
@@ -347,86 +347,3 @@ def test_place_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cache_home() == tmp_path / "nsse"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_home() == Path.home() / ".cache" / "nsse"
-
-
-# Downloads, from a server in this process.
-
-
-@pytest.fixture
-def server(tmp_path: Path):
-    """A folder served on this machine, and its address."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    handler = functools.partial(Handler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        thread = threading.Thread(target=running.serve_forever, args=[0.01])
-        thread.start()
-        yield folder, f"http://127.0.0.1:{running.server_address[1]}/"
-        running.shutdown()
-        thread.join()
-
-
-@pytest.fixture
-def small_mnist(server, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """MNIST of 2 + 1 images on the server, its checksums in place of the official ones."""
-    pytest.importorskip("pooch", reason="downloading needs pooch")
-    folder, address = server
-    monkeypatch.setattr(mnist_module, "PARTS", {"train": 2, "t10k": 1})
-    sha256 = {}
-    for part, n in (("train", 2), ("t10k", 1)):
-        files = {
-            f"{part}-images-idx3-ubyte.gz": np.array([2051, n, 28, 28], ">i4").tobytes()
-            + bytes(784 * n),
-            f"{part}-labels-idx1-ubyte.gz": np.array([2049, n], ">i4").tobytes() + bytes(n),
-        }
-        for name, content in files.items():
-            (folder / name).write_bytes(gzip.compress(content))
-            sha256[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    monkeypatch.setitem(mnist_module.MNIST.__dict__, "download", Download(address, sha256))
-    monkeypatch.delenv("NSSE_DATA", raising=False)
-    return folder
-
-
-def test_download_is_fetched_once_and_found_again(
-    small_mnist: Path, cache: Path, tmp_path: Path
-) -> None:
-    assert load_dataset("mnist", download=True).X.shape == (3, 784)
-    assert (cache / "data" / "mnist" / "train-images-idx3-ubyte.gz").is_file()
-    for path in small_mnist.iterdir():
-        path.unlink()
-    assert load_dataset("mnist", download=True).X.shape == (3, 784)  # nothing was asked of the server
-    assert load_dataset("mnist").X.shape == (3, 784)
-    with pytest.raises(OSError, match=r"^`download` must reach http://127.*SHA-256.*put the file into"):
-        load_dataset("mnist", data_home=tmp_path / "home", download=True)
-
-
-def test_download_goes_to_data_home(small_mnist: Path, tmp_path: Path) -> None:
-    load_dataset("mnist", data_home=tmp_path / "home", download=True)
-    assert len(list((tmp_path / "home" / "mnist").iterdir())) == 4
-
-
-def test_download_with_another_checksum_is_not_kept(small_mnist: Path, tmp_path: Path) -> None:
-    (small_mnist / "train-images-idx3-ubyte.gz").write_bytes(b"tampered")
-    with pytest.raises(
-        OSError, match=r"`download` must reach .*train-images-idx3-ubyte\.gz, whose SHA-256"
-    ):
-        load_dataset("mnist", data_home=tmp_path, download=True)
-    assert not list((tmp_path / "mnist").glob("train-images*"))
-
-
-def test_download_without_pooch_names_the_extra(small_mnist: Path, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"needs pooch.*pip install 'nsse\[download\]'"):
-        load_dataset("mnist", download=True)
-
-
-def test_missing_mnist_offers_the_download_and_missing_orl_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"or pass `download=True`\.$"):
-        load_dataset("mnist", data_home=tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"from https://cam-orl\.co\.uk.*set NSSE_DATA to it\.$"):
-        load_dataset("orl", data_home=tmp_path, download=True)

@@ -142,11 +142,11 @@ def test_what_cannot_be_a_feature_is_refused_by_name(frame):
     assert "day or the month may come first" in refusal(frame({"a": ["3/4/2024", "5/6/2024"]}))
     gaps = frame({"a": [1.0, None, None], "b": ["x", "x", None], "c": [1, 2, 3]})
     assert "a (2 missing, first in row 2)" in refusal(gaps, missing="error")
-    assert "`missing` must be one of median, error. Got 'mean'" in refusal(gaps, missing="mean")
+    assert "`missing` must be one of 'median', 'error'. Got 'mean'" in refusal(gaps, missing="mean")
     assert "`categorical` must name columns of the table. Got color" in refusal(
         gaps, categorical=["color"]
     )
-    assert "`max_categories` must be an integer from 1" in refusal(gaps, max_categories=0)
+    assert "`max_categories` must be a whole number, at least 1" in refusal(gaps, max_categories=0)
 
 
 @pytest.mark.parametrize("parameter", ["categorical", "keep", "drop"])

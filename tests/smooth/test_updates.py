@@ -241,7 +241,7 @@ def test_a_file_keeps_the_sums_if_asked(centers, tmp_path):
     np.testing.assert_array_equal(
         nsse.load(tmp_path / "later.nsse").decision_function(NEW), large.decision_function(NEW)
     )
-    with pytest.raises(ValueError, match="`model` must learn from samples that come later"):
+    with pytest.raises(ValueError, match="`model` must have partial_fit"):
         nsse.save(NSSE().fit(X[:60], Y[:60]), tmp_path / "paper.nsse", updatable=True)
 
 

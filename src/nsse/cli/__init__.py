@@ -30,7 +30,7 @@ def main() -> None:
             app(prog_name="nsse")
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has seen enough
+    except BrokenPipeError:  # the reader of our output has stopped reading
         _drop_output()
         sys.exit(1)
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsse._support.errors import Described, rule_error
+from nsse._support.errors import Described, listed, rule_error
 from nsse.cli.models import Opened, radii_of, read
 from nsse.cli.options import Data, Json, KnownLabel, Model, NewOptions
 from nsse.cli.screen import Screen, plain_table, running
@@ -43,9 +43,7 @@ def evaluate(
             labels = opened.model.predict(inputs.X)
         counts = confusion_matrix(inputs.y, labels, labels=classes)
         totals = counts.sum(axis=1)
-        confusion = Confusion(classes.tolist(), counts, totals, totals - counts.diagonal())
-        screen.result = _result(confusion)
-        _tell(screen, confusion)
+        _tell(screen, Confusion(classes.tolist(), counts, totals, totals - counts.diagonal()))
         _tell_probabilities(screen, opened, inputs)
         _tell_coverage(screen, opened, inputs, labels != inputs.y)
 
@@ -53,71 +51,61 @@ def evaluate(
 def _check_known(classes: Any, y: LabelsLike, data: Path) -> None:
     unknown = sorted(set(y.tolist()) - set(classes.tolist()))
     if unknown:
-        got = Described(f"{data} with {', '.join(map(str, unknown[:MOST]))}")
-        known = f"{', '.join(map(str, classes.tolist()[:MOST]))}{', …' * (len(classes) > MOST)}"
-        rule = "contain only classes of the model"
-        raise rule_error("DATA", rule, got, f"It knows {known}.")
+        got = Described(f"{data} with {listed([str(label) for label in unknown], MOST)}")
+        cure = f"It knows {listed([str(label) for label in classes.tolist()], MOST)}."
+        raise rule_error("DATA", "contain only classes of the model", got, cure)
 
 
-def _result(confusion: Confusion) -> dict[str, Any]:
-    n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
-    each = zip(confusion.classes, confusion.totals.tolist(), confusion.wrong.tolist(), strict=True)
-    return {
+def _tell(screen: Screen, confusion: Confusion) -> None:
+    """Print the error, the error of always predicting the largest class, and the confusions."""
+    classes, counts, totals, wrongs = confusion
+    n, wrong = int(totals.sum()), int(wrongs.sum())
+    of_largest = 1.0 - float(totals.max()) / n
+    each = zip(classes, totals.tolist(), wrongs.tolist(), strict=True)
+    screen.result = {
         "n_samples": n,
         "n_wrong": wrong,
         "error": wrong / n,
-        "error_of_largest_class": 1.0 - float(confusion.totals.max()) / n,
+        "error_of_largest_class": of_largest,
         "per_class": [
             {"label": label, "n_samples": n, "n_wrong": wrong, "error": wrong / n if n else None}
             for label, n, wrong in each
         ],
-        "confusion": {"classes": confusion.classes, "counts": confusion.counts.tolist()},
+        "confusion": {"classes": classes, "counts": counts.tolist()},
     }
-
-
-def _tell(screen: Screen, confusion: Confusion) -> None:
-    n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
     screen.say(f"Error {100 * wrong / n:.1f} %: {wrong} of {n} samples got a wrong label.")
-    largest = confusion.classes[int(confusion.totals.argmax())]
-    share = 100 * screen.result["error_of_largest_class"]
+    largest, share = classes[int(totals.argmax())], 100 * of_largest
     screen.say(f"Always predicting {largest}, the largest class here, has an error of {share:.1f} %.")
     matrix = _matrix(confusion)
     if screen.fits(matrix):
         screen.show(matrix)
     elif wrong:
-        shares = (confusion.wrong / confusion.totals.clip(1)).tolist()
-        worst = [i for i in sorted(range(len(shares)), key=lambda i: -shares[i]) if shares[i]]
-        screen.show(_mistakes(confusion, worst[:MOST]))
-        rest = worst[MOST:]
-        if rest:
-            screen.say(f"… and {len(rest)} more with {confusion.wrong[rest].sum()} mistakes.")
+        _show_mistakes(screen, confusion)
 
 
 def _matrix(confusion: Confusion) -> Table:
-    """Return every class with its error, and what its samples were predicted as."""
-    from rich.text import Text
-
+    """Return every class with its error, and the labels that its samples got."""
     numbers = ["samples", "error", *(f"→ {label}" for label in confusion.classes)]
     table = plain_table("class", *numbers, right=numbers)
     for i, label in enumerate(confusion.classes):
-        counts = [
-            Text(str(count), style="bold") if i == j else str(count) if count else "·"
-            for j, count in enumerate(confusion.counts[i].tolist())
-        ]
+        counts = [str(count) if count else "·" for count in confusion.counts[i].tolist()]
         table.add_row(str(label), str(confusion.totals[i]), _share(confusion, i), *counts)
     return table
 
 
-def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
-    """Return the classes with the most mistakes, and what their samples were predicted as."""
+def _show_mistakes(screen: Screen, confusion: Confusion) -> None:
+    """Print the classes with the largest errors, and the wrong labels that their samples got."""
+    errors = confusion.wrong / confusion.totals.clip(1)
+    worst = [i for i in (-errors).argsort(kind="stable").tolist() if errors[i]]
     table = plain_table("class", "samples", "error", "predicted as", right=("samples", "error"))
-    for i in worst:
-        counts = dict(zip(confusion.classes, confusion.counts[i].tolist(), strict=True))
-        del counts[confusion.classes[i]]
-        others = sorted((label for label in counts if counts[label]), key=lambda label: -counts[label])
-        wrong = ", ".join(f"{label} ({counts[label]})" for label in others)
-        table.add_row(str(confusion.classes[i]), str(confusion.totals[i]), _share(confusion, i), wrong)
-    return table
+    for i in worst[:MOST]:
+        order = (-confusion.counts[i]).argsort(kind="stable").tolist()
+        others = [j for j in order if j != i and confusion.counts[i, j]]
+        labels = ", ".join(f"{confusion.classes[j]} ({confusion.counts[i, j]})" for j in others)
+        table.add_row(str(confusion.classes[i]), str(confusion.totals[i]), _share(confusion, i), labels)
+    screen.show(table)
+    if rest := worst[MOST:]:
+        screen.say(f"… and {len(rest)} more with {confusion.wrong[rest].sum()} mistakes.")
 
 
 def _share(confusion: Confusion, i: int) -> str:
@@ -166,6 +154,5 @@ def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -
     points = [{"coverage": 1.0 - share, "error": error} for share, error in errors.items()]
     screen.result["risk_coverage"] = points
     parts = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
-    kind = opened.preparation.get("kind")
-    where = " in feature space" if kind == "encoded" else ""
+    where = " in feature space" if opened.preparation["kind"] == "encoded" else ""
     screen.say(f"Error if the smallest certified radii{where} are rejected: {', '.join(parts)}.")

@@ -1,6 +1,6 @@
-"""Write results by `nsse._support.files.replacing`, so that a file is complete or does not exist.
+"""Write results with `nsse._support.files.replacing`, so that a file is complete or does not exist.
 
-Whether it can be put there is seen before any work is done for nothing.
+`check_out` and `prepare_folder` check before any work whether a file can be written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nsse._support.files import replacing, takes_a_stream, written
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder and try to write in it, before any work is done for nothing."""
+    """Make the folder and try to write in it, before any work."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -55,7 +55,7 @@ def open_model(path: Path) -> Opened:
     from nsse.io import read_header
 
     with typed(MODEL):
-        header = read_header(path)  # other files are refused before scikit-learn is imported
+        header = read_header(path)  # raises an error for other files before scikit-learn is imported
     from nsse.datasets import TablePreparation
     from nsse.datasets._preparation import check_preparation
     from nsse.io.files import load
@@ -72,7 +72,7 @@ def open_model(path: Path) -> Opened:
     preparation: Preparation
     if before and is_encoder(before[0]):
         known = stored or {}
-        preparation = TablePreparation.of(before.pop(0), known.get("label"), known.get("id"))
+        preparation = TablePreparation(before.pop(0), known.get("label"), known.get("id"))
         model = model[1:] if before else last
     else:
         first = [*before, last][0]

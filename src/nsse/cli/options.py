@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 
 if TYPE_CHECKING:
     from nsse.datasets import TableEncoder
@@ -37,22 +37,21 @@ _MISSING = "Replace missing numbers by the medians of their columns, or raise an
 _STANDARDIZE = "Divide columns by their standard deviations, or do not. (default: only those of tables)"
 _ENCODER = "A pretrained network, .onnx or .json. Its features replace the pixels."
 _KNOWN = "The network of MODEL. (default: the file that `nsse fit` used)"
-_SIZE = "Height and width of images, 25x25, or `original`. (default: compared on some images)"
+_SIZE = "Height and width of images, or `original` to leave them as they are."
+_COLOR = "Keep the color of images, or do not. (default: keep it if there is any)"
 _AUGMENT = (
     "Learn from transformed images as well: shift, rotate, scale, mirror, brightness, light, separated "
-    "by commas. With --encoder: mirror, crop. `auto` chooses what helps on held-out images."
+    "by commas. With --encoder: mirror. `auto` chooses what helps on held-out images."
 )
 _TUNE = (
     "Choose metric, width, smoothness and decision by cross-validation, and combine the best "
-    "candidates (SmoothEmbeddingCV). Options that are given are kept. Ctrl-C writes the best "
-    "model found by then, if "
-    "any, and ends with exit code 130."
+    "candidates (SmoothEmbeddingCV). Options that are given are not searched. Ctrl-C "
+    "writes the best model found by then, if any, and ends with exit code 130."
 )
 _SIGMA = "Kernel width, in median distances. (default: 0.65; --tune chooses)"
 _SMOOTHNESS = "Weight of the smoothness of the map. (default: 0.1; --tune chooses)"
 _DECISION = "The class of the largest score, or of the nearest training sample. --tune chooses."
 _METRIC = "The learned metric, or Euclidean distances. (default: within)"
-_SHRINKAGE = "How close --metric within stays to Euclidean distances. --tune chooses."
 _CENTERS = "Centers of the map: a number, auto, or all for every sample. (default: auto)"
 _UNLABELED = "More samples of the kind of DATA, without labels. The map is learned from them too."
 _UNLABELED_LABEL = (
@@ -110,14 +109,40 @@ class ImageOptions:
 
     encoder: Annotated[Path | None, _of_images(metavar="NET", help=_ENCODER)] = None
     augment: Annotated[str | None, _of_images(metavar="HOW", help=_AUGMENT)] = None
-    size: Annotated[str | None, _of_images(help=_SIZE)] = None
+    size: Annotated[str | None, _of_images(help=f"{_SIZE} (default: 25x25)")] = None
     unit_norm: Annotated[
         bool, _of_images("--unit-norm/--raw", help="Divide every image by its norm, or do not.")
     ] = True
-    color: Annotated[
-        bool | None, _of_images("--color/--gray", help="Keep the color of images, or do not.")
-    ] = None
+    color: Annotated[bool | None, _of_images("--color/--gray", help=_COLOR)] = None
     skip_broken: SkipBroken = False
+
+    def augmentations(self) -> list[str] | None:
+        """Return the names of the augmentations that were given, None if they are to be chosen."""
+        from nsse.augment import AMOUNTS
+
+        if self.augment in (None, "auto"):
+            return None
+        names = [name.strip() for name in str(self.augment).split(",")]
+        known = tuple(AMOUNTS) if self.encoder is None else ("mirror",)
+        if any(name not in known for name in names):
+            rule = f"be auto, or some of {', '.join(known)}"
+            raise rule_error("--augment", rule, self.augment, "Separate them by commas.")
+        return names
+
+    def how(self, folder: Path) -> dict[str, Any]:
+        """Return how `load_inputs` reads a folder of images."""
+        from nsse.datasets import Encoder
+        from nsse.datasets._folder import has_color
+
+        if self.encoder is None:
+            color = has_color(folder) if self.color is None else self.color
+            size = _parsed_size(self.size or "25x25")
+            return {"size": size, "color": color, "unit_norm": self.unit_norm}
+        given = self.size or {True: "--color", False: "--gray", None: None}[self.color]
+        if given is not None:
+            rule = "come without --size, --color and --gray"
+            raise rule_error("encoder", rule, Described(given), "Leave it out.")
+        return {"encoder": Encoder(self.encoder)}
 
 
 @dataclass(frozen=True)
@@ -130,9 +155,16 @@ class ModelOptions:
     smoothness: Annotated[float | None, _of_model(help=_SMOOTHNESS)] = None
     decision: Annotated[Literal["scores", "nearest"] | None, _of_model(help=_DECISION)] = None
     metric: Annotated[Literal["within", "euclidean"] | None, _of_model(help=_METRIC)] = None
-    shrinkage: Annotated[float | None, _of_model(help=_SHRINKAGE)] = None
     centers: Annotated[str | None, _of_model(metavar="M", help=_CENTERS)] = None
     seed: Annotated[int, _of_model(help="Random seed of splits, centers and subsamples.")] = 0
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters of `SmoothEmbedding` that were given."""
+        names = ("n_components", "sigma", "smoothness", "decision", "metric")
+        settings = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.centers is not None:
+            settings["centers"] = _parsed_centers(self.centers)
+        return settings | {"random_state": self.seed}
 
 
 @dataclass(frozen=True)
@@ -186,7 +218,13 @@ def _flat(parameter: Parameter) -> list[Parameter]:
     ]
 
 
-def read_size(text: str) -> tuple[int, int] | None:
+def _parsed_centers(text: str) -> int | str | None:
+    if text not in ("auto", "all") and not text.isdecimal():
+        raise rule_error("--centers", "be a number, auto or all", text, "Leave it out for the default.")
+    return int(text) if text.isdecimal() else None if text == "all" else text
+
+
+def _parsed_size(text: str) -> tuple[int, int] | None:
     """Return ``25x25`` as a pair, and ``original`` as None."""
     found = re.fullmatch(r"([1-9]\d{0,4})[x×]([1-9]\d{0,4})", text)
     if found is None and text != "original":

@@ -95,8 +95,8 @@ def _refuse(columns: Columns, alpha: float) -> int:
     """Remove the labels of samples of no known class, and return their number."""
     if "typicality" not in columns:
         cure = "Fit one with `nsse fit`."
-        rule = "hold training samples left out one by one where samples are to be refused"
-        raise rule_error("MODEL", rule, Described("a model without"), cure)
+        rule = "contain leave-one-out scores of its training samples for --refuse"
+        raise rule_error("MODEL", rule, Described("a model without them"), cure)
     refused = [p <= alpha for p in columns["typicality"]]
     columns["label"] = [
         None if out else label for out, label in zip(refused, columns["label"], strict=True)

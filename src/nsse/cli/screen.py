@@ -106,8 +106,7 @@ def running(as_json: bool) -> Iterator[Screen]:
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
             yield screen
     if as_json:
-        text = json.dumps(_strict(screen.result), ensure_ascii=False, allow_nan=False)
-        stdout.write(f"{_plain_json(text)}\n")
+        stdout.write(f"{json.dumps(_strict(screen.result), allow_nan=False)}\n")
     if screen.code:
         raise typer.Exit(screen.code)
 
@@ -118,7 +117,7 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader of our output has seen enough
+        raise  # the reader of our output has stopped reading
     except CURABLE as error:
         if DEBUG.get():
             for line in traceback.format_exc().splitlines():
@@ -141,13 +140,6 @@ def _one_line(error: Exception) -> str:
 
 def _tell(message: Any, *_where: Any, **_more: Any) -> None:
     echo(f"nsse: warning: {' '.join(in_words(str(message)).split())}", err=True)
-
-
-def _plain_json(text: str) -> str:
-    """Return the same JSON with control characters escaped."""
-    if text.isprintable():
-        return text
-    return "".join(sign if shown(sign) == sign else json.dumps(sign)[1:-1] for sign in text)
 
 
 def _strict(value: Any) -> Any:
@@ -178,7 +170,7 @@ DATA: Words = {
 }
 MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", **_options("dtype", "encoder")}
 FIT: Words = {
-    **_options("n_components", "sigma", "smoothness", "decision", "metric", "shrinkage", "centers"),
+    **_options("n_components", "sigma", "smoothness", "decision", "metric", "centers"),
     "X": "DATA",
     "y": "--label",
     "augment": "--augment",
@@ -186,12 +178,7 @@ FIT: Words = {
     "shape": "--size",
 }
 PAGE: Words = {"path": "--out", "model": "MODEL", "samples.y": "DATA"}
-KNOWN: Words = {
-    "name": "NAME",
-    "data_home": "NSSE_DATA",
-    "download=True": "--download",
-    "n_per_class": "--train",
-}
+KNOWN: Words = {"name": "NAME", "data_home": "NSSE_DATA", "n_per_class": "--train"}
 
 _WORDS: ContextVar[Words] = ContextVar("words", default={})  # noqa: B039 (never changed in place)
 _NAMED = re.compile("`([^`]+)`")

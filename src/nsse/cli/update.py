@@ -62,4 +62,4 @@ def update(
 def _check_updatable(last: Any, path: Path) -> None:
     if getattr(last, "_updates", None) is None:
         cure = "Fit it with `nsse fit --updatable`."
-        raise rule_error("MODEL", "keep the sums of its samples", str(path), cure)
+        raise rule_error("MODEL", "contain the sums of its samples", str(path), cure)

@@ -1,7 +1,7 @@
 """Turn images into features of a pretrained image network with `Encoder`.
 
-The graph that is run begins with pixels and ends with features. It consists of three graphs, which
-`onnx.compose` merges: one that prepares pixels, the network, and one that makes one row of its output.
+`onnx.compose` merges three graphs into one graph from pixels to features. The first graph scales pixels,
+the second is the network, and the third makes one row of its output.
 
 By default, features are divided by the sum of their absolute values, and square roots are taken. The
 Euclidean distance of two images is then the Hellinger distance, every row has norm 1, and a few large
@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from nsse._support.errors import Described, listed, optional, rule_error, rule_message
+from nsse._support.parameters import check_choice
 from nsse._support.types import LabelsLike, SamplesLike
 from nsse.datasets._images import Reading, checked_size, eight_bits, import_pillow, read_images
 from nsse.datasets._preparation import EncodedPreparation
@@ -32,62 +33,49 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 IMAGE, FEATURES = "image", "features"
-TYPES = {1: "float", 10: "float16", 11: "double"}  # names of the element types of ONNX
+FLOAT = 1  # the number of this type in ONNX
+TYPES = {FLOAT: "float", 11: "double"}  # of the features, as the model behind the network takes them
 SIDE = 224  # of networks that take any size
-# Mean and std are those of ImageNet, in levels from 0 to 1.
+BATCH = 8  # images that a network processes at a time
 DEFAULTS: dict[str, Any] = {
     "output": None,
     "size": None,
     "mean": (0.485, 0.456, 0.406),
     "std": (0.229, 0.224, 0.225),
-    "channels": "RGB",
     "resize": "squash",
     "norm": "hellinger",
 }
-CHOICES = {
-    "channels": ("RGB", "BGR"),
-    "resize": ("squash", "crop", "pad"),
-    "norm": ("hellinger", "l2", "none"),
-}
-# The transformations of an image before the network sees it, and the share of its sides in a crop.
-VIEWS, KEPT = ("mirror", "crop"), 0.875
-CORNERS = {"upper left": (0, 0), "upper right": (1, 0), "lower left": (0, 1), "lower right": (1, 1)}
-VERSION = 2  # raised whenever the same settings give other numbers
+RESIZINGS, NORMS = ("squash", "crop"), ("hellinger", "l2", "none")
+VERSION = 3  # raised whenever the same settings give other numbers
 
 
 class Encoder(TransformerMixin, BaseEstimator):
     """Features of images by a pretrained image network, which is an ONNX file.
 
-    Nothing is downloaded, so you need the file (the page on encoders shows how to get one). Features of
-    image files are stored on disk (:func:`cache_home`), by the content of the image and the network.
+    Nothing is downloaded, so you need the file (the page on photographs shows how to get one). Features
+    of image files are stored on disk (:func:`cache_home`), by the content of the image and the network.
 
     Parameters
     ----------
     model : str or path-like
-        The network, ``.onnx``, or a ``.json`` file with its path as ``"model"`` and any of the next
-        seven parameters. A JSON file with the same name next to the network is read as well.
+        The network, ``.onnx``. If a ``.json`` file with the same name is next to it, that file contains
+        the values of the following parameters. You can also pass a ``.json`` file that names the network
+        as ``"model"``. Arguments override the file.
     output : str, default=None
         The name of the result of the network that contains the features. None is the result of the last
         averaging over all places, which classifiers compute before their last layer, or the last output
-        if there is no averaging. If the result has tokens, the first one is taken. If it is a feature
-        map, its mean is taken.
+        if there is no averaging. If the result has tokens, the first one is used. A feature map is
+        flattened.
     size : tuple of (int, int), default=None
         Height and width, for networks that take any size. None is 224 × 224.
     mean, std : float or sequence of three, default=None
         Pixels become (level − mean)/std. Levels range from 0 to 1, or to 255 if a number exceeds 1. None
-        takes the numbers of ImageNet.
-    channels : {"RGB", "BGR"}, default=None
-        The order of the channels. None is RGB.
-    resize : {"squash", "crop", "pad"}, default=None
-        The whole image squeezed to the size of the network, its middle, or the whole image with gray
-        margins. None is squash.
+        uses the numbers of ImageNet.
+    resize : {"squash", "crop"}, default=None
+        The whole image squeezed to the size of the network, or its middle. None is squash.
     norm : {"hellinger", "l2", "none"}, default=None
         Signed square roots of the features, scaled to norm 1, the features scaled to norm 1, or the
         features as they are. None is hellinger.
-    augment : sequence of {"mirror", "crop"}, default=()
-        The augmented versions of images that `copies` adds.
-    batch_size : int, default=8
-        Number of images that the network processes at a time.
     n_jobs : int, default=None
         Threads of onnxruntime. None is one for each processor.
 
@@ -117,11 +105,8 @@ class Encoder(TransformerMixin, BaseEstimator):
         size: tuple[int, int] | None = None,
         mean: Any = None,
         std: Any = None,
-        channels: str | None = None,
         resize: str | None = None,
         norm: str | None = None,
-        augment: Sequence[str] = (),
-        batch_size: int = 8,
         n_jobs: int | None = None,
     ) -> None:
         self.model = model
@@ -129,11 +114,8 @@ class Encoder(TransformerMixin, BaseEstimator):
         self.size = size
         self.mean = mean
         self.std = std
-        self.channels = channels
         self.resize = resize
         self.norm = norm
-        self.augment = augment
-        self.batch_size = batch_size
         self.n_jobs = n_jobs
 
     def fit(self, X: SamplesLike = None, y: LabelsLike = None) -> Encoder:
@@ -141,15 +123,15 @@ class Encoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y : object
-            Not looked at.
+        X, y : ignored
+            Images and labels.
 
         Returns
         -------
         Encoder
-            Itself.
+            The encoder.
         """
-        self.reading().session()
+        self.reading().open()
         return self
 
     def transform(self, X: SamplesLike) -> NDArray[np.float32]:
@@ -158,18 +140,17 @@ class Encoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : sequence of path-like, of Pillow's images, or array of shape (n, height, width[, 3])
-            Files, or images in memory, with levels from 0 to 255 as whole numbers or from 0 to 1 as
-            floats.
+            Files, or images in memory, with levels from 0 to 255 as integers or from 0 to 1 as floats.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features), float32
-            One row for each.
+            One row for each image.
         """
-        return self._views(X)[:, 0]
+        return self._encoded(X, self.reading())
 
-    def copies(self, X: SamplesLike) -> list[NDArray[np.float32]]:
-        """Return the features of the images that `augment` makes, in the order of `copy_names`.
+    def mirrored(self, X: SamplesLike) -> NDArray[np.float32]:
+        """Return the features of the images mirrored left to right.
 
         Parameters
         ----------
@@ -178,95 +159,71 @@ class Encoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        list of ndarray of shape (n_samples, n_features)
-            One array for each way.
+        ndarray of shape (n_samples, n_features), float32
+            One row for each image.
         """
-        return list(np.moveaxis(self._views(X)[:, 1:], 1, 0))
-
-    @property
-    def copy_names(self) -> tuple[str, ...]:
-        """The change that each augmented version shows."""
-        names = [f"cropped at the {corner}" for corner in CORNERS] if "crop" in self.augment else []
-        if "mirror" not in self.augment:
-            return tuple(names)
-        return (*names, "mirrored", *(f"{name}, mirrored" for name in names))
+        return self._encoded(X, Features(self, mirror=True))
 
     @property
     def path(self) -> Path:
         """The file of the network."""
-        return Path(self._settings().get("model", self.model))
+        return Path(self._described()["model"])
 
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of the network, with the weights of a file next to it."""
-        parts = [self.path, *(Path(f"{self.path}{end}") for end in (".data", "_data"))]
-        found = [part for part in parts if part.is_file()]
-        if not self.path.is_file():
+        network = self.path
+        if not network.is_file():
             cure = "Check its spelling. Nothing is downloaded, so export a network first."
-            message = rule_message("encoder", "name the ONNX file of a network", str(self.path), cure)
+            message = rule_message("encoder", "name the ONNX file of a network", str(network), cure)
             raise FileNotFoundError(message)
-        return _sha256(
-            tuple((str(part), part.stat().st_mtime_ns, part.stat().st_size) for part in found)
-        )
+        files = [network, *(Path(f"{network}{ending}") for ending in (".data", "_data"))]
+        states = [(str(file), file.stat()) for file in files if file.is_file()]
+        return _sha256(tuple((name, state.st_mtime_ns, state.st_size) for name, state in states))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything except the network that determines the numbers.
+        """Everything except the network that determines the numbers. Levels range from 0 to 1."""
+        found = DEFAULTS | self._described()
+        found |= {name: getattr(self, name) for name in DEFAULTS if getattr(self, name) is not None}
+        del found["model"]
+        check_choice("resize", found["resize"], RESIZINGS)
+        check_choice("norm", found["norm"], NORMS)
+        found["mean"], found["std"] = _levels(found["mean"], found["std"])
+        found["size"] = checked_size(found["size"])
+        return found
 
-        mean and std are levels from 0 to 1.
-        """
-        settings = self._settings()
-        given = {name: getattr(self, name) for name in DEFAULTS}
-        given = {name: value for name, value in given.items() if value is not None}
-        known = DEFAULTS | {name: settings[name] for name in DEFAULTS if name in settings} | given
-        for name, choices in CHOICES.items():
-            if known[name] not in choices:
-                rule = f"be one of {', '.join(map(str, choices))}"
-                raise rule_error(name, rule, known[name], "Leave it out for the default.")
-        known |= zip(("mean", "std"), _levels(known["mean"], known["std"]), strict=True)
-        known["size"] = checked_size(known["size"])
-        return known
-
-    def _settings(self) -> dict[str, Any]:
-        """Return the content of the JSON file that was given, or of the one next to the network."""
-        file = Path(self.model).expanduser()
-        beside = file if file.suffix.lower() == ".json" else file.with_suffix(".json")
-        if beside != file and not beside.is_file():
-            return {"model": file}
+    def _described(self) -> dict[str, Any]:
+        """Return the network and the content of its JSON file."""
+        given = Path(self.model).expanduser()
+        file = given.with_suffix(".json")
+        if not file.is_file():
+            return {"model": given}
         try:
-            settings = dict(json.loads(beside.read_text(encoding="utf-8")))
-            settings["model"] = beside.parent / settings["model"] if beside == file else file
+            found = dict(json.loads(file.read_text(encoding="utf-8")))
+            network = given if given != file else file.parent / found["model"]
         except (OSError, ValueError, TypeError, KeyError) as error:
-            got = Described(f"{beside} ({type(error).__name__}: {error})")
-            cure = 'For example {"mean": 127, "std": 128}.'
-            raise rule_error(
-                "encoder", "have a JSON file that describes how it is used", got, cure
-            ) from error
-        strange = sorted(set(settings) - {"model", *DEFAULTS})
-        if strange:
-            rule, got = (
-                f"say only {', '.join(DEFAULTS)} in its JSON",
-                Described(f"{beside} with {strange[0]}"),
-            )
-            raise rule_error("encoder", rule, got, "Take it out.")
-        return settings
+            got = Described(f"{file} ({type(error).__name__}: {error})")
+            rule, cure = "have a JSON file with its settings", 'For example {"mean": 127, "std": 128}.'
+            raise rule_error("encoder", rule, got, cure) from error
+        unknown = sorted(set(found) - {"model", *DEFAULTS})
+        if unknown:
+            got = Described(f"{file} with {unknown[0]}")
+            rule = f"have no settings in its JSON file but {', '.join(DEFAULTS)}"
+            raise rule_error("encoder", rule, got, "Remove it.")
+        return found | {"model": network}
 
-    def reading(self) -> Features:
-        """Return how an image is prepared, for people who read files."""
-        wrong = [name for name in self.augment if name not in VIEWS]
-        if wrong:
-            raise rule_error("augment", f"be some of {', '.join(VIEWS)}", wrong[0], "Leave it out.")
-        if not isinstance(self.batch_size, int) or self.batch_size < 1:
-            raise rule_error("batch_size", "be a whole number from 1 on", self.batch_size, "8 is usual.")
+    def reading(self) -> Reading:
+        """Return how an image file is read."""
         return Features(self)
 
-    def _views(self, X: SamplesLike) -> NDArray[Any]:
+    def _encoded(self, X: SamplesLike, reading: Reading) -> NDArray[Any]:
         if isinstance(X, str | os.PathLike):
             raise rule_error("X", "be a sequence of images", str(X), "Pass a list: [X].")
         if len(X) and isinstance(X[0], str | os.PathLike):
-            return read_images([Path(path) for path in X], self.reading(), _broken).images
-        reading = self.reading()
-        return np.stack([*reading.finished([reading.picture(image) for image in _in_memory(X)])])
+            return read_images([Path(path) for path in X], reading, _broken).images
+        reading.open()
+        return np.stack(reading.finished([reading.picture(image) for image in _in_memory(X)]))
 
     def graph(self, model: Any = None) -> Any:
         """Return the graph from pixels to features, or to the outputs of a model behind it.
@@ -274,7 +231,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         model : onnx.ModelProto, default=None
-            What `nsse.to_onnx` returns for a model that was fitted to the features.
+            The result of `nsse.to_onnx` for a model that was fitted to the features.
 
         Returns
         -------
@@ -285,135 +242,103 @@ class Encoder(TransformerMixin, BaseEstimator):
         if model is None:
             return feature_graph(self.path, self.settings)
         onnx = optional("onnx", "Encoders need onnx", "encode")
-        kind = model.graph.input[0].type.tensor_type.elem_type
-        both = [feature_graph(self.path, self.settings, kind), model]
-        opset = max(map(_opset, both))
-        both = [
-            one if _opset(one) == opset else onnx.version_converter.convert_version(one, opset)
-            for one in both
-        ]
-        for one in both:
-            one.ir_version = max(graph.ir_version for graph in both)
-        return onnx.compose.merge_models(*both, io_map=[(FEATURES, model.graph.input[0].name)])
+        first = feature_graph(self.path, self.settings, model.graph.input[0].type.tensor_type.elem_type)
+        opset = max(_opset(first), _opset(model))
+        first, last = (onnx.version_converter.convert_version(one, opset) for one in (first, model))
+        first.ir_version = last.ir_version = max(first.ir_version, last.ir_version)
+        return onnx.compose.merge_models(first, last, io_map=[(FEATURES, model.graph.input[0].name)])
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
 class Features(Reading):
-    """Compute the features of an image and of its augmented versions, with one row each."""
+    """Compute the features of an image, or of its mirror image."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        self.path = encoder.path
-        self.settings = encoder.settings
-        self.augment = encoder.augment
+    def __init__(self, encoder: Encoder, mirror: bool = False) -> None:
+        self.path, self.settings = encoder.path, encoder.settings
         self.fingerprint, self.n_jobs = encoder.fingerprint, encoder.n_jobs or cpu_count()
-        self.batch = encoder.batch_size
+        self.mirror = mirror
+        self.batch = BATCH
         self.draft = 2 * max(self.settings["size"] or (SIDE, SIDE))
-        about = [VERSION, self.fingerprint, self.settings, encoder.copy_names]
-        self.how = f"features {json.dumps(about)}"
+        self.how = f"features {json.dumps([VERSION, self.fingerprint, self.settings, mirror])}"
 
     def open(self) -> None:
         """Open the network, or raise an error that describes what is wrong with it."""
-        self.session()
+        self._session()
 
-    def session(self) -> Any:
-        """Open the network once."""
+    def _session(self) -> Any:
         return _session(str(self.path), self.fingerprint, json.dumps(self.settings), self.n_jobs)
 
     def picture(self, image: Image) -> NDArray[np.uint8]:
-        """Return the pixels of an image and of its augmented versions, in the size of the network."""
-        _, height, width, _ = self.session().get_inputs()[0].shape
-        views = self._augmented(eight_bits(image))
-        return np.stack([np.asarray(self._resized(view, (width, height))) for view in views])
-
-    def finished(self, pictures: list[NDArray[Any]]) -> Sequence[NDArray[Any]]:
-        """Return the features of each image, with one row for every view."""
-        if not pictures:
-            return []
-        pixels, fixed = np.concatenate(pictures), self.session().get_inputs()[0].shape[0]
-        # A graph may take only a fixed number of images. The last one fills the batch.
-        step = fixed if isinstance(fixed, int) else self.batch
-        n_more = -len(pixels) % step if isinstance(fixed, int) else 0
-        filled = np.concatenate([pixels, *[pixels[-1:]] * n_more])
-        parts = [filled[first : first + step] for first in range(0, len(filled), step)]
-        found = [self.session().run([FEATURES], {IMAGE: part})[0] for part in parts]
-        rows = np.concatenate(found)[: len(pixels)]
-        if rows.ndim != 2 or not np.isfinite(rows).all():
-            cure = "See mean and std, or take another output."
-            raise rule_error("encoder", "give a row of finite features", str(self.path), cure)
-        return list(rows.reshape(len(pictures), -1, rows.shape[1]))
-
-    def _augmented(self, image: Image) -> list[Image]:
-        views = [image]
-        if "crop" in self.augment:
-            sides = [max(1, round(KEPT * side)) for side in image.size]
-            room = [side - kept for side, kept in zip(image.size, sides, strict=True)]
-            for across, down in CORNERS.values():
-                left, top = across * room[0], down * room[1]
-                views.append(image.crop((left, top, left + sides[0], top + sides[1])))
-        if "mirror" in self.augment:
-            flip = import_pillow().Transpose.FLIP_LEFT_RIGHT
-            views += [view.transpose(flip) for view in views]
-        return views
-
-    def _resized(self, image: Image, size: tuple[int, int]) -> Image:
+        """Return the pixels of an image in the size of the network."""
         from PIL import ImageOps
 
+        _, height, width, _ = self._session().get_inputs()[0].shape
         bicubic = import_pillow().Resampling.BICUBIC
-        if self.settings["resize"] == "squash":
-            return image.resize(size, bicubic)
+        image = eight_bits(image)
+        if self.mirror:
+            image = ImageOps.mirror(image)
         if self.settings["resize"] == "crop":
-            return ImageOps.fit(image, size, bicubic)
-        return ImageOps.pad(
-            image, size, bicubic, color=tuple(round(255 * level) for level in self.settings["mean"])
-        )
+            return np.asarray(ImageOps.fit(image, (width, height), bicubic))
+        return np.asarray(image.resize((width, height), bicubic))
+
+    def finished(self, pictures: list[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+        """Return the features of each image."""
+        session = self._session()
+        fixed = session.get_inputs()[0].shape[0]  # a graph may only take a fixed number of images
+        step = fixed if isinstance(fixed, int) else BATCH
+        rows: list[NDArray[Any]] = []
+        for first in range(0, len(pictures), step):
+            part = np.stack(pictures[first : first + step])
+            n_images = step if isinstance(fixed, int) else len(part)
+            filled = np.resize(part, (n_images, *part.shape[1:]))  # repeats images
+            rows += list(session.run([FEATURES], {IMAGE: filled})[0][: len(part)])
+        if not all(np.isfinite(row).all() for row in rows):
+            cure = "See mean and std, or choose another output."
+            raise rule_error("encoder", "give a row of finite features", str(self.path), cure)
+        return rows
 
 
 @lru_cache(maxsize=8)
 def _sha256(files: tuple[tuple[str, int, int], ...]) -> str:
-    digests = []
-    for path, *_ in files:
-        with open(path, "rb") as file:
-            digests.append(file_digest(file, "sha256"))
-    if len(digests) == 1:
-        return digests[0].hexdigest()
-    return sha256(b"".join(one.digest() for one in digests)).hexdigest()
+    digest = sha256()
+    for name, *_ in files:
+        digest.update(Path(name).read_bytes())
+    return digest.hexdigest()
 
 
 # Graphs in the text format of onnx, from the bytes of images to the input of a network, and from its
 # result to features.
-_PREPARE = """prepare (uint8[{n}, {height}, {width}, 3] image) => ({out} prepared) {{
+_PREPARE = """prepare (uint8[{n}, {height}, {width}, 3] image) => (float[{shape}] prepared) {{
     levels = Cast <to = 1> (image)
-    order = Constant <value_ints = {order}> ()
-    pixels = Gather <axis = 3> (levels, order)
     mean = Constant <value_floats = {mean}> ()
-    centered = Sub (pixels, mean)
+    centered = Sub (levels, mean)
     std = Constant <value_floats = {std}> ()
     scaled = Div (centered, std)
-    turned = {turn} (scaled)
-    prepared = Cast <to = {kind}> (turned)
+    prepared = {order} (scaled)
 }}"""
-_MAKE_ROWS = """rows (float[{sides}] result) => ({out}[n, m] features) {{
+_MAKE_ROWS = """rows (float[{sides}] result) => ({type}[n, m] features) {{
     first = Constant <value_int = 0> ()
-    places = {turn} (result)
     row = {row}
     flat = Flatten <axis = 1> (row)
-    size = Abs (flat)
+    {norm}
+    features = Cast <to = {kind}> (normed)
+}}"""
+_UNIT_NORM = "normed = LpNormalization <axis = 1, p = 2>"
+_NORMED = {
+    "none": "normed = Identity (flat)",
+    "l2": f"{_UNIT_NORM} (flat)",
+    "hellinger": f"""size = Abs (flat)
     root = Sqrt (size)
     sign = Sign (flat)
     signed = Mul (sign, root)
-    chosen = Identity ({chosen})
-    normed = {normed} (chosen)
-    features = Cast <to = {kind}> (normed)
-}}"""
-_CHANNELS_FIRST = "Transpose <perm = [0, 3, 1, 2]>"
-# Takes the first token, or the mean of a feature map.
-_ROWS = {3: "Gather <axis = 1> (places, first)", 4: "GlobalAveragePool (places)"}
-_ORDERS = {"RGB": [0, 1, 2], "BGR": [2, 1, 0]}
+    {_UNIT_NORM} (signed)""",
+}
+_TOKENS = 3  # axes of a result with tokens
 
 
-def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any:
+def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = FLOAT) -> Any:
     """Return a graph from bytes, ``image`` (n, height, width, 3), to ``features`` of an ONNX type."""
     onnx = optional("onnx", "Encoders need onnx", "encode")
     try:
@@ -422,18 +347,12 @@ def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any
         why = " ".join(str(error).split())[:120]
         raise _unusable(path, f"no whole ONNX file ({why})") from error
     network.ir_version = max(8, network.ir_version)
-    graph = network.graph
-    image = _image_input(path, graph)
-    is_last = _shape(image)[3] == 3 and _shape(image)[1] != 3
-    ranks = {one.name: len(_shape(one)) for one in (*graph.value_info, image, *graph.output)}
-    output = _output(path, graph, settings["output"], ranks)
-    rank = ranks.get(output) or 2
-    # Convolutions of ONNX have channels first. A network with channels last turns its output around.
-    is_turned = is_last and rank == 4 and output in {one.name for one in graph.output}
-    del graph.output[:]
-    graph.output.append(onnx.helper.make_tensor_value_info(output, 1, [None] * rank))
+    image = _image_input(path, network.graph)
+    output, n_axes = _output(path, network.graph, settings["output"])
+    del network.graph.output[:]
+    network.graph.output.append(onnx.helper.make_tensor_value_info(output, FLOAT, [None] * n_axes))
+    texts = _preparation(_shape(image), settings), _rows(n_axes, settings["norm"], kind)
     header = f'<ir_version: {network.ir_version}, opset_import: ["" : {_opset(network)}]>'
-    texts = _preparation(image, is_last, settings), _rows(rank, is_turned, settings["norm"], kind)
     first, last = (onnx.parser.parse_model(header + text) for text in texts)
     whole = onnx.compose.merge_models(first, network, io_map=[("prepared", image.name)])
     whole = onnx.compose.merge_models(whole, last, io_map=[(output, "result")])
@@ -448,59 +367,56 @@ def _image_input(path: Path, graph: Any) -> Any:
     """Return the input of a network, which must have color images and no other input."""
     weights = {part.name for part in graph.initializer}
     inputs = [one for one in graph.input if one.name not in weights]
-    shapes = [_shape(one) for one in inputs]
-    is_known = len(inputs) == 1 and inputs[0].type.tensor_type.elem_type in TYPES
-    if is_known and len(shapes[0]) == 4 and {3, None}.intersection(shapes[0][1::2]):
-        return inputs[0]
+    if len(inputs) == 1 and inputs[0].type.tensor_type.elem_type == FLOAT:
+        shape = _shape(inputs[0])
+        if len(shape) == 4 and {3, None}.intersection(shape[1::2]):
+            return inputs[0]
     got = listed([f"{_plain(one)} {_shape(one)}" for one in inputs]) or "none"
     raise _unusable(path, f"no image input, but {got}")
 
 
-def _rows(rank: int, is_turned: bool, norm: str, kind: int) -> str:
-    """Return the text of the graph from the output of a network to rows of features."""
-    return _MAKE_ROWS.format(
-        sides=", ".join("abcdefgh"[:rank]),
-        out=TYPES[kind],
-        kind=kind,
-        turn=_CHANNELS_FIRST if is_turned else "Identity",
-        row=_ROWS.get(rank, "Identity (places)"),
-        chosen="signed" if norm == "hellinger" else "flat",
-        normed="Identity" if norm == "none" else "LpNormalization <axis = 1, p = 2>",
-    )
-
-
-def _preparation(network_input: Any, is_last: bool, settings: Mapping[str, Any]) -> str:
+def _preparation(shape: list[int | None], settings: Mapping[str, Any]) -> str:
     """Return the text of the graph from bytes to the input of a network."""
-    shape, kind = _shape(network_input), network_input.type.tensor_type.elem_type
-    n, *sides = shape[:3] if is_last else (shape[0], *shape[2:])
-    height, width = (
-        own or given for own, given in zip(sides, settings["size"] or (SIDE, SIDE), strict=True)
-    )
+    has_channels_last = shape[3] == 3 and shape[1] != 3
+    n, *sides = shape[:3] if has_channels_last else (shape[0], *shape[2:])
+    size = settings["size"] or (SIDE, SIDE)
+    height, width = (own or given for own, given in zip(sides, size, strict=True))
     many = n or "n"
-    out = [many, height, width, 3] if is_last else [many, 3, height, width]
     return _PREPARE.format(
         n=many,
         height=height,
         width=width,
-        out=f"{TYPES[kind]}[{', '.join(map(str, out))}]",
-        order=_ORDERS[settings["channels"]],
+        shape=f"{many}, {height}, {width}, 3" if has_channels_last else f"{many}, 3, {height}, {width}",
         mean=[255.0 * level for level in settings["mean"]],
         std=[255.0 * level for level in settings["std"]],
-        turn="Identity" if is_last else _CHANNELS_FIRST,
+        order="Identity" if has_channels_last else "Transpose <perm = [0, 3, 1, 2]>",
+    )
+
+
+def _rows(n_axes: int, norm: str, kind: int) -> str:
+    """Return the text of the graph from the output of a network to rows of features."""
+    return _MAKE_ROWS.format(
+        sides=", ".join("abcdefgh"[:n_axes]),
+        type=TYPES[kind],
+        row="Gather <axis = 1> (result, first)" if n_axes == _TOKENS else "Identity (result)",
+        norm=_NORMED[norm],
         kind=kind,
     )
 
 
-def _output(path: Path, graph: Any, output: str | None, ranks: Mapping[str, int]) -> str:
-    """Return the result with this name, the last one that is averaged, or the last output."""
+def _output(path: Path, graph: Any, output: str | None) -> tuple[str, int]:
+    """Return the result with this name, the last averaged one or the last output, and its axes."""
+    n_axes = {one.name: len(_shape(one)) for one in (*graph.value_info, *graph.input, *graph.output)}
     if output is None:
         pools = [node for node in graph.node if node.op_type in ("GlobalAveragePool", "ReduceMean")]
-        averaged = [node.output[0] for node in pools if ranks.get(node.input[0]) == 4]
-        return str([*(one.name for one in graph.output), *averaged][-1])
-    if f"encoder/{output}" not in {name for node in graph.node for name in node.output}:
-        cure = f"Its outputs are {listed([_plain(one) for one in graph.output])}."
-        raise rule_error("output", f"be a result of {path.name}", output, cure)
-    return f"encoder/{output}"
+        averaged = [node.output[0] for node in pools if n_axes.get(node.input[0]) == 4]
+        found = [*(one.name for one in graph.output), *averaged][-1]
+    else:
+        found = f"encoder/{output}"
+        if found not in {name for node in graph.node for name in node.output}:
+            cure = f"Its outputs are {listed([_plain(one) for one in graph.output])}."
+            raise rule_error("output", f"be a result of {path.name}", output, cure)
+    return found, n_axes.get(found) or 2
 
 
 def _shape(value: Any) -> list[int | None]:
@@ -517,7 +433,7 @@ def _opset(model: Any) -> int:
 
 def _unusable(path: Path, got: str) -> ValueError:
     rule = "name an ONNX graph with one input of images, (n, 3, height, width) or (n, height, width, 3)"
-    cure = "The page on encoders shows how to export one."
+    cure = "The page on photographs shows how to export one."
     return rule_error("encoder", rule, Described(f"{path}, {got}"), cure)
 
 
@@ -527,18 +443,16 @@ def _session(path: str, _fingerprint: str, settings: str, n_jobs: int) -> Any:
     graph = feature_graph(Path(path), json.loads(settings))
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = n_jobs, 3
-    # Threads that wait by spinning take a processor from whoever else runs.
+    # Threads that wait by spinning would slow down other programs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return runtime.InferenceSession(
             graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # onnxruntime has many
-        why = " ".join(str(error).split())[:160]
+        got = Described(f"{path} ({' '.join(str(error).split())[:160]})")
         cure = "Export it again, for opset 17."
-        raise rule_error(
-            "encoder", "be a graph that onnxruntime runs", Described(f"{path} ({why})"), cure
-        ) from error
+        raise rule_error("encoder", "be a graph that onnxruntime runs", got, cure) from error
 
 
 def _levels(mean: Any, std: Any) -> list[list[float]]:
@@ -570,7 +484,7 @@ def _broken(path: Path, why: str) -> OSError:
 
 def encoder_of(known: EncodedPreparation, path: str | os.PathLike[str] | None = None) -> Encoder:
     """Return the network of a model, from the file that is named or from where it was."""
-    network = Encoder(known.encoder if path is None else path, **dict(known.settings))
+    network = Encoder(known.encoder if path is None else path, **known.settings)
     rule = f"name the network of the model, {Path(known.encoder).name} (SHA-256 {known.sha256[:12]}…)"
     if not network.path.is_file():
         cure = "Pass its file."
@@ -578,5 +492,5 @@ def encoder_of(known: EncodedPreparation, path: str | os.PathLike[str] | None = 
         raise FileNotFoundError(rule_message("encoder", rule, got, cure))
     if network.fingerprint != known.sha256:
         got = Described(f"{network.path} (SHA-256 {network.fingerprint[:12]}…)")
-        raise rule_error("encoder", rule, got, "Pass the file that the model was fitted behind.")
+        raise rule_error("encoder", rule, got, "Pass the file that the model was fitted with.")
     return network

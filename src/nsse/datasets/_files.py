@@ -15,12 +15,11 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +43,8 @@ TEXT = (".csv", ".tsv")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # Windows wrote Latin-1 with dashes and quotation marks in places that Latin-1 leaves empty.
 _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16", "cp1252": "Latin-1"}
-_BLOCK = 1 << 20
-# A number of the countries that write a comma for the point, and semicolons between columns.
-# Also in capitals and with a first capital, as people write them.
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# The same in capitals and with a first capital.
 _MISSING = {form for text in MISSING for form in (text, text.upper(), text.capitalize(), "NaN", "NaT")}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # eighteen digits fit into 64 bits
 _COMMA_NUMBER = r"^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$"
@@ -54,7 +52,7 @@ _COMMA_NUMBER = r"^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$"
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of a file, those of CSV as text. `note` names what is unusual about the file."""
+    """The columns of a file, which are text in a CSV file. `note` describes an unusual format."""
 
     path: Path
     frame: Any
@@ -66,13 +64,13 @@ class Table:
         """Return the names of the columns."""
         return list(self.frame.columns)
 
-    def features(self, names: Sequence[str], categorical: Collection[str] = ()) -> Any:
-        """Return a data frame of some columns, in which text that contains only numbers is numbers.
+    def features(self, drop: Collection[str], categorical: Collection[str] = ()) -> Any:
+        """Return a data frame without some columns, in which text that contains only numbers is numbers.
 
         Columns that are named in `categorical` remain text.
         """
         polars = import_polars()
-        frame = self.frame.select(names)
+        frame = self.frame.drop(drop, strict=False)
         kinds = frame.schema.items()  # once, because it takes as long as it has columns
         text = [name for name, kind in kinds if kind == polars.String and name not in categorical]
         if not text:
@@ -143,14 +141,6 @@ def _as_number(column: Any, has_commas: bool) -> Any:
     return column.cast(import_polars().Float64, strict=False)
 
 
-@dataclass(frozen=True)
-class _Writing:
-    """How a text file was written."""
-
-    encoding: str
-    separator: str
-
-
 def require_file(path: Path) -> None:
     """Raise an error for a path that is no file. A pipe or a device may never end."""
     if not path.is_file():
@@ -165,82 +155,76 @@ def read_table(path: Path) -> Table:
     require_file(path)
     if path.stat().st_size == 0:
         raise no_table(path, "empty")
-    writing = None
-    try:
-        writing = None if path.suffix.lower() in PARQUET else _writing(path)
-        frame = _frame(path, writing, polars)
-    except (polars.exceptions.PolarsError, csv.Error) as error:
-        raise no_table(path, _why(path, writing, error)) from error
-    if frame.height == 0:
-        raise no_table(path, "names of columns and no row below them")
-    if writing is None:
-        return Table(path, frame)
-    has_commas = writing.separator == ";" and _has_comma_numbers(frame)
-    return Table(path, frame, has_commas, _note(path, writing, has_commas))
-
-
-def _frame(path: Path, writing: _Writing | None, polars: Any) -> Any:
-    # Opened here, because Polars takes brackets and stars in a path for patterns.
-    with path.open("rb") as stream:
-        if writing is None:
-            return polars.read_parquet(stream)
-        names = _checked_names(path, writing)
-        source: BinaryIO = stream
-        if writing.encoding != "utf-8-sig":
-            source = io.BytesIO(stream.read().decode(writing.encoding).encode())
-        frame = polars.read_csv(source, separator=writing.separator, infer_schema_length=0)  # 0: as text
-        # Polars leaves a quotation mark within a name doubled, as CSV writes it.
-        return frame.rename(dict(zip(frame.columns, names, strict=False)))
-
-
-def _writing(path: Path) -> _Writing:
-    encoding = next((one for one in _ENCODINGS if _is_written_in(path, one)), None)
-    if encoding is None:
-        cure = "Save it as CSV in UTF-8."
-        raise no_table(path, f"text in none of {', '.join(_ENCODINGS.values())}", cure)
-    if path.suffix.lower() == ".tsv":
-        return _Writing(encoding, "\t")
-    with path.open(newline="", encoding=encoding) as file:
-        names = file.readline()
-    # Quotation marks may hold any of them, so that counting signs would not do.
-    lengths = {sign: len(next(csv.reader([names], delimiter=sign), [])) for sign in _SEPARATORS}
-    return _Writing(encoding, max(lengths, key=lambda sign: lengths[sign]))
-
-
-def _is_written_in(path: Path, encoding: str) -> bool:
-    decoder = codecs.getincrementaldecoder(encoding)()
-    with path.open("rb") as stream:
-        if encoding == "utf-16" and stream.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return False
-        stream.seek(0)
+    if path.suffix.lower() not in PARQUET:
+        table = _read_text(path, polars)
+    else:
         try:
-            for block in iter(partial(stream.read, _BLOCK), b""):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
-    return True
+            with path.open("rb") as stream:  # Polars reads brackets and stars in a path as patterns
+                table = Table(path, polars.read_parquet(stream))
+        except polars.exceptions.PolarsError as error:
+            raise no_table(path, _first_line(error)) from error
+    if table.frame.height == 0:
+        raise no_table(path, "names of columns and no row below them")
+    return table
+
+
+def _read_text(path: Path, polars: Any) -> Table:
+    text, encoding = _decoded(path)
+    try:
+        separator = "\t" if path.suffix.lower() == ".tsv" else _separator(text)
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        names = _checked_names(path, next(records, []))
+        # Without inference, every column is text.
+        frame = polars.read_csv(text.encode(), separator=separator, infer_schema_length=0)
+    except csv.Error as error:
+        raise no_table(path, _first_line(error)) from error
+    except polars.exceptions.PolarsError as error:
+        raise no_table(path, _long_row(records, len(names)) or _first_line(error)) from error
+    # Polars leaves a quotation mark within a name doubled, as CSV writes it.
+    frame = frame.rename(dict(zip(frame.columns, names, strict=False)))
+    has_commas = separator == ";" and _has_comma_numbers(frame)
+    return Table(path, frame, has_commas, _note(path, encoding, separator, has_commas))
+
+
+def _decoded(path: Path) -> tuple[str, str]:
+    """Return the text of a file and its encoding."""
+    content = path.read_bytes()
+    for encoding in _ENCODINGS:
+        # Without these two bytes, almost any file could be read as UTF-16.
+        is_possible = encoding != "utf-16" or content.startswith(_UTF_16)
+        with suppress(UnicodeDecodeError):
+            if is_possible:
+                return content.decode(encoding), encoding
+    cure = "Save it as CSV in UTF-8."
+    raise no_table(path, f"text in none of {', '.join(_ENCODINGS.values())}", cure)
+
+
+def _separator(text: str) -> str:
+    """Return the sign that divides the names of columns into most parts, if not in quotation marks."""
+    header = text.partition("\n")[0]
+    lengths = {sign: len(next(csv.reader([header], delimiter=sign), [])) for sign in _SEPARATORS}
+    return max(lengths, key=lambda sign: lengths[sign])
 
 
 def _has_comma_numbers(frame: Any) -> bool:
     return any(bool(frame[name].str.contains(_COMMA_NUMBER).any()) for name in frame.columns)
 
 
-def _note(path: Path, writing: _Writing, has_commas: bool) -> str:
+def _note(path: Path, encoding: str, separator: str, has_commas: bool) -> str:
     """Describe how a file was read if it is not UTF-8 with commas between columns and decimal points."""
     parts = []
-    if writing.encoding != "utf-8-sig":
-        parts.append(f"in {_ENCODINGS[writing.encoding]}")
-    if path.suffix.lower() == ".csv" and writing.separator != ",":
-        parts.append(f"with {_SEPARATORS[writing.separator]} between columns")
+    if encoding != "utf-8-sig":
+        parts.append(f"in {_ENCODINGS[encoding]}")
+    if path.suffix.lower() == ".csv" and separator != ",":
+        parts.append(f"with {_SEPARATORS[separator]} between columns")
     if has_commas:
         parts.append("with commas for decimal points")
     return f"It is written {', '.join(parts)}." if parts else ""
 
 
-def _checked_names(path: Path, writing: _Writing) -> list[str]:
-    """Return one name for each column. Polars would invent missing names without a message."""
-    names, seen = next(_records(path, writing), []), set()
+def _checked_names(path: Path, names: list[str]) -> list[str]:
+    """Raise an error for columns without a name. Polars would invent names without a message."""
+    seen: set[str] = set()
     for place, name in enumerate(names):
         if not name.strip():
             cure = "Name it, or drop it. pandas writes row numbers without a name unless index=False."
@@ -251,21 +235,16 @@ def _checked_names(path: Path, writing: _Writing) -> list[str]:
     return names
 
 
-def _records(path: Path, writing: _Writing) -> Iterator[list[str]]:
-    with path.open(newline="", encoding=writing.encoding) as file:
-        yield from csv.reader(file, delimiter=writing.separator)
+def _long_row(records: Iterable[list[str]], n_columns: int) -> str:
+    """Describe the first row with too many entries. Polars does not report its number."""
+    with suppress(csv.Error):  # an entry that is longer than Python's limit
+        for row, record in enumerate(records):
+            if len(record) > n_columns:
+                return f"{len(record)} entries in {row_number(row)} and {n_columns} names of columns"
+    return ""
 
 
-def _why(path: Path, writing: _Writing | None, error: Exception) -> str:
-    """Return the reason in one line. Polars does not report which row is too long."""
-    if writing is not None and "more fields" in str(error):
-        with suppress(csv.Error):  # an entry that is longer than Python's limit
-            lengths = [len(record) for record in _records(path, writing)]
-            row = next((row for row, length in enumerate(lengths) if length > lengths[0]), None)
-            if row is not None:
-                return (
-                    f"{lengths[row]} entries in {row_number(row - 1)} and {lengths[0]} names of columns"
-                )
+def _first_line(error: Exception) -> str:
     return abridged((str(error).splitlines() or [type(error).__name__])[0])
 
 
@@ -292,24 +271,24 @@ def read_arrays(
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return samples and labels. Labels are required (True), ignored (False) or used if present (None).
 
-    In an ``.npz`` file `label` is the name of their array, ``y`` if None; beside an ``.npy`` file it is
-    the path of another.
+    For an ``.npz`` file, `label` is the name of the array of labels, and None is ``y``. For an ``.npy``
+    file, it is the path of another ``.npy`` file.
     """
     arrays = _arrays(path)
     names = listed(sorted(arrays)) or "nothing"
     if path.suffix.lower() == ".npy":
         X = arrays[""]
         y = None if label is None or labeled is False else _arrays(Path(label))[""]
-        beside = "be the .npy file with the labels of"
+        rule = "be the .npy file with the labels of"
     else:
         if SAMPLES not in arrays:
             raise _unusable(path, f"arrays {names}, none of them {SAMPLES}")
         X, y = arrays[SAMPLES], None if labeled is False else arrays.get(label or LABELS)
-        beside = f"name the array of labels ({LABELS} if not given) in"
+        rule = f"name the array of labels ({LABELS} if not given) in"
     X = _samples(path, X)
     if labeled and y is None:
         has = f"It has {names}." if "" not in arrays else "Pass that file."
-        raise rule_error("label", f"{beside} {path}", label, has)
+        raise rule_error("label", f"{rule} {path}", label, has)
     return X, None if y is None else _labels(path, y, len(X))
 
 
@@ -325,14 +304,10 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
             with found:
                 return {name: found[name] for name in found.files}
     except DAMAGE as error:
-        raise _unusable(path, _why_damaged(error)) from error
-
-
-def _why_damaged(error: Exception) -> str:
-    # NumPy takes unknown content for pickled objects, and advises to unpickle it.
-    if "pickle" in str(error):
-        return "Python objects or no file of NumPy's"
-    return (str(error).splitlines() or ["cut short"])[0]
+        # NumPy takes unknown content for pickled objects, and advises to unpickle it.
+        is_unknown = "pickle" in str(error)
+        why = "Python objects or no file of NumPy's" if is_unknown else _first_line(error)
+        raise _unusable(path, why) from error
 
 
 def _samples(path: Path, X: NDArray[Any]) -> NDArray[Any]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.files import written
-from nsse.datasets._images import ImageSet, ReadImages, Reading, Small, is_image, read_images
+from nsse.datasets._images import ImageSet, Levels, ReadImages, Reading, is_image, read_images
 
-# One image to learn from and one to be tested on.
+# One image to learn from and one to test.
 FEWEST_IMAGES, FEWEST_CLASSES = 2, 2
 
-# Endings of files that must be images. Others in folders are looked into, and left out if they are none.
-PICTURES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+# Endings of files that must be images. Other files are opened, and left out if they are no images.
+IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+
+SAME_CHANNELS = 0.05  # levels by which the channels of a gray JPEG may differ
+MOST_COLORS = 200  # images that are compared with gray
 
 _RULE = "`path` must be a folder with one sub-folder per class and whole images in these"
 _CURE = "Replace or remove it, or leave broken images out with `skip_broken`."
@@ -42,7 +44,7 @@ def read_folder(
         )
     images, skipped = [], []
     for folder_of_class in classes:
-        found, others = _told_apart(_entries_of(folder_of_class))
+        found, others = _images_and_others(_entries_of(folder_of_class))
         if len(found) < fewest_images:
             raise _too_few(folder_of_class, len(found), fewest_images)
         images.append(found)
@@ -82,45 +84,38 @@ def _class_names(classes: list[Path]) -> tuple[str, ...]:
     return names
 
 
-def read_pictures(path: Path, reading: Reading, *, skip_broken: bool = False) -> ImageSet:
+def read_unlabeled(path: Path, reading: Reading, *, skip_broken: bool = False) -> ImageSet:
     """Read one image, or every image of a folder without sub-folders, in the order of their names."""
-    paths, skipped = _told_apart(_entries_of(path)) if path.is_dir() else ([path], [])
-    read = read_images(paths, reading, _no_picture, skip_broken=skip_broken)
+    paths, skipped = _images_and_others(_entries_of(path)) if path.is_dir() else ([path], [])
+    read = read_images(paths, reading, _no_image, skip_broken=skip_broken)
     if not len(read.kept):
         raise ValueError(
             f"`path` must be an image or a folder of images. Got {str(path)!r}, without any."
         )
-    nobody = np.zeros(len(paths), dtype=np.int64)
-    return _image_set(read, paths, skipped, nobody, f"images of {written(path.name)}")
+    codes = np.zeros(len(paths), dtype=np.int64)
+    return _image_set(read, paths, skipped, codes, f"images of {written(path.name)}")
 
 
-def _no_picture(path: Path, why: str) -> OSError:
+def _no_image(path: Path, why: str) -> OSError:
     return OSError(f"`path` must hold whole images. Got {str(path)!r} ({why}). {_CURE}")
 
 
-def _told_apart(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+def _images_and_others(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Return images and other files, such as notes. A file with the ending of an image must be one."""
     for path in paths:
         if not path.is_file():
             raise _unusable(path, "not a file")
-    images = [path for path in paths if path.suffix.lower() in PICTURES or is_image(path)]
+    images = [path for path in paths if path.suffix.lower() in IMAGE_ENDINGS or is_image(path)]
     return images, [path for path in paths if path not in set(images)]
 
 
-def small_images(folder: Path, most: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return some small color images of a folder, about ``most`` of all classes, and their classes.
-
-    Broken images are left out. The images have shape (n_images, 40, 40, 3) and levels from 0 to 1.
-    """
-    classes = _entries_of(folder, only_folders=True) if folder.is_dir() else []
-    each = max(2, most // max(1, len(classes)))
-    chosen: list[Path] = []
-    for own in classes:
-        files = sorted(path for path in own.iterdir() if path.suffix.lower() in PICTURES)
-        places = np.unique(np.linspace(0, len(files), each, endpoint=False).astype(int))
-        chosen += [files[place] for place in places if files]
-    found = read_images(chosen, Small((40, 40), True), skip_broken=True)
-    return found.images, np.array([chosen[place].parent.name for place in found.kept])
+def has_color(folder: Path) -> bool:
+    """Return whether at least one of some images of a folder has color. Broken images are left out."""
+    files = [file for own in _entries_of(folder, only_folders=True) for file in sorted(own.iterdir())]
+    files = [file for file in files if file.suffix.lower() in IMAGE_ENDINGS and file.is_file()]
+    some = files[:: 1 + len(files) // MOST_COLORS]
+    images = read_images(some, Levels((25, 25), color=True), skip_broken=True).images
+    return bool(np.abs(images - images[..., :1]).max(initial=0.0) > SAME_CHANNELS)
 
 
 def has_folders(folder: Path) -> bool:
@@ -132,7 +127,7 @@ def _check_depth(folder: Path, classes: list[Path]) -> None:
     """Raise an error for a folder whose sub-folders contain the classes, and name the one to take."""
     for own in sorted(classes, key=lambda path: path.name != "train"):
         inner = _entries_of(own, only_folders=True)
-        if inner and not any(path.suffix.lower() in PICTURES for path in own.iterdir()):
+        if inner and not any(path.suffix.lower() in IMAGE_ENDINGS for path in own.iterdir()):
             more = "one more folder" if len(inner) == 1 else f"{len(inner)} more folders"
             raise ValueError(
                 f"{_RULE}. Got {str(folder)!r}, where {own.name!r} holds {more}. "

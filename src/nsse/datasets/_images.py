@@ -69,7 +69,7 @@ class ImageSet:
 
 
 class ReadImages(NamedTuple):
-    """Images, the places of their files in the requested list, and those of unreadable files."""
+    """Images, the positions of their files in the list, and the positions of unreadable files."""
 
     images: NDArray[Any]
     kept: Ints
@@ -86,14 +86,14 @@ class Reading:
     draft: int | None = None
 
     def open(self) -> None:
-        """Check that everything is available before the first image is read."""
+        """Raise an error if something is missing, before the first image is read."""
 
     @abstractmethod
     def picture(self, image: Image) -> NDArray[Any]:
-        """Read what is needed of one upright image, or raise ValueError if it is unusable."""
+        """Return an array for one upright image, or raise ValueError if it is unusable."""
 
     def finished(self, pictures: list[NDArray[Any]]) -> Sequence[NDArray[Any]]:
-        """Return the results, with one array for each."""
+        """Return the result of each image, which may be computed for a block of images at once."""
         return pictures
 
 
@@ -113,7 +113,7 @@ class Levels(Reading):
         self.size, self.color = checked_size(size), color
         # Increase the number whenever reading or averaging gives other levels than before. Images in
         # their own size are not cached, because they would take more space than their files.
-        self.how = None if size is None else f"levels 3 {self.size} {color} {self.draft}"
+        self.how = None if size is None else f"levels 3 {self.size} {color}"
 
     def picture(self, image: Image) -> Floats:
         """Return the levels of an image."""
@@ -121,14 +121,8 @@ class Levels(Reading):
         return levels if self.size is None else area_average(levels, self.size)
 
 
-class Small(Levels):
-    """Compute levels that are accurate enough for a decision. JPEG is decoded no finer than needed."""
-
-    draft = 80
-
-
 class Thumbnails(Reading):
-    """Small JPEG files, for people to look at."""
+    """Make small JPEG files for the report."""
 
     how = "thumbnail 1"
     side = 144
@@ -143,7 +137,7 @@ class Thumbnails(Reading):
 
 
 def unreadable(path: Path, why: str) -> OSError:
-    """Build the error for a file that is there but cannot be used."""
+    """Build the error for a file that exists but cannot be used."""
     return OSError(
         f"`data_home` must hold whole, readable files. Got {str(path)!r} ({why}). "
         "Download the file again."
@@ -159,7 +153,7 @@ def read_images(
 ) -> ReadImages:
     """Read images into one array. Images that were read before come from the cache.
 
-    A file that cannot be read is an error, or is left out if `skip_broken`.
+    A file that cannot be read raises an error. If `skip_broken`, it is left out.
     """
     found = read_each(paths, reading, unusable, skip_broken=skip_broken)
     kept = sorted(found)
@@ -184,8 +178,8 @@ def read_each(
     """Return the result of reading each image, by its place in the list."""
     keys = {}
     if reading.how is not None:  # files that do not exist raise an error when they are opened
-        there = [(place, path) for place, path in enumerate(paths) if path.is_file()]
-        keys = {place: key_of(reading.how, path.read_bytes()) for place, path in there}
+        existing = [(place, path) for place, path in enumerate(paths) if path.is_file()]
+        keys = {place: key_of(reading.how, path.read_bytes()) for place, path in existing}
     known = recalled(list(keys.values()))
     found = {place: known[key] for place, key in keys.items() if key in known}
     missing = [place for place in range(len(paths)) if place not in found]
@@ -219,9 +213,9 @@ def read_levels(path: Path, unusable: Unusable = unreadable, *, color: bool = Fa
 def read_picture(
     path: Path, use: Callable[[Image], Result], unusable: Unusable, draft: int | None = None
 ) -> Result:
-    """Open one image file, and make something of the image, upright."""
+    """Open one image file, and call a function with the upright image."""
     pillow = import_pillow()
-    if path.exists() and not path.is_file():  # to open a pipe would wait for somebody to write to it
+    if path.exists() and not path.is_file():  # opening a pipe would wait for a writer
         raise unusable(path, "not a file")
     try:
         # Opened here, because Pillow maps files that it opens by name, which scrambles turned TIFF.
@@ -275,7 +269,7 @@ def _gray_levels(image: Image) -> Floats:
 
 def _color_levels(image: Image) -> Floats:
     """Return three channels, which are equal for gray images. Transparency is ignored."""
-    if _white(image) != 255.0:  # gray of sixteen bits, all of which are kept
+    if _white(image) != 255.0:  # gray levels with sixteen bits
         return np.repeat(_gray_levels(image)[:, :, np.newaxis], 3, axis=2)
     return np.asarray(image.convert("RGB"), dtype=np.float64) / 255.0
 
@@ -325,7 +319,7 @@ def unit_rows(X: Floats, files: Sequence[str], cure: str) -> Floats:
     norms: Floats = np.sqrt(np.einsum("ij,ij->i", X, X))  # without a second array the size of X
     black = np.flatnonzero(norms == 0.0)
     if black.size:
-        rule = "not be taken where an image is all black, for its norm is 0"
+        rule = "be False if an image is all black, because its norm is 0"
         raise rule_error("unit_norm", rule, files[black[0]], cure)
     X /= norms[:, np.newaxis]  # in place: MNIST is 0.4 GiB
     return X

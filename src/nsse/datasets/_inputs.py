@@ -16,16 +16,14 @@ from nsse._support.errors import Described, listed, rule_error, rule_message
 from nsse._support.files import written
 from nsse._support.types import Bools
 from nsse.datasets._files import PARQUET, TEXT, Table, read_arrays, read_table
-from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
+from nsse.datasets._folder import IMAGE_ENDINGS, has_folders, read_folder, read_unlabeled
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
 from nsse.datasets._preparation import (
     ArrayPreparation,
     EncodedPreparation,
     ImagePreparation,
-    Pairs,
     Preparation,
     TablePreparation,
-    frozen,
 )
 from nsse.datasets._store import key_of, recalled
 
@@ -39,7 +37,7 @@ MOST_THUMBNAILS = 5000
 KINDS: dict[str, type[Preparation]] = (
     dict.fromkeys((*TEXT, *PARQUET), TablePreparation)
     | dict.fromkeys((".npz", ".npy"), ArrayPreparation)
-    | dict.fromkeys(PICTURES, ImagePreparation)
+    | dict.fromkeys(IMAGE_ENDINGS, ImagePreparation)
 )
 
 
@@ -63,8 +61,6 @@ class Inputs:
         which entries were filled in.
     unlabeled : int, str or None
         The value of ``y`` in rows without a label, if there are any. No label has this value.
-    copies : tuple of ndarray
-        Features of augmented images if an encoder makes them. Each array has the shape of X.
     files : tuple of Path
         The files of images.
     unknown_categories : ndarray of shape (n_samples,) or None
@@ -89,7 +85,6 @@ class Inputs:
     preparation: Preparation
     notes: tuple[str, ...] = ()
     unlabeled: Any = None
-    copies: tuple[NDArray[Any], ...] = ()
     files: tuple[Path, ...] = ()
     unknown_categories: NDArray[np.intp] | None = None
 
@@ -155,8 +150,8 @@ def load_inputs(
 
     See Also
     --------
-    nsse.datasets.load_inputs_like : More samples, prepared alike.
-    nsse.datasets.load_image_folder : Folders of pictures only.
+    nsse.datasets.load_inputs_like : Reads more samples, prepared in the same way.
+    nsse.datasets.load_image_folder : Reads folders of images only.
 
     Examples
     --------
@@ -169,21 +164,14 @@ def load_inputs(
     """
     source, kind = _source(path)
     if kind is ImagePreparation:
-        _check_no_label(label)
-        if isinstance(encoder, str | os.PathLike):
-            from nsse.datasets._encoder import Encoder  # an estimator: others do not wait for it
-
-            encoder = Encoder(encoder)
-        reading: Reading = Levels(size, color) if encoder is None else encoder.reading()
-        found = read_folder(source, reading, skip_broken=skip_broken)
-        inputs = _images(source, found, unit_norm, encoder)
-        return _checked(inputs if unlabeled is None else marked(inputs, unlabeled), source)
-    _check_no_encoder(encoder, kind)
-    if kind is ArrayPreparation:
+        inputs = _folder_of_images(source, label, size, unit_norm, color, encoder, skip_broken)
+    else:
+        _check_no_encoder(encoder, kind)
+        if kind is TablePreparation:
+            return _checked(_table(source, label, id, table, unlabeled), source)
         X, y = read_arrays(source, label)
         inputs = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
-        return _checked(inputs if unlabeled is None else marked(inputs, unlabeled), source)
-    return _checked(_table(source, label, id, table, unlabeled), source)
+    return _checked(inputs if unlabeled is None else _marked(inputs, unlabeled), source)
 
 
 def load_inputs_like(
@@ -197,7 +185,7 @@ def load_inputs_like(
     encoder: str | os.PathLike[str] | None = None,
     skip_broken: bool = False,
 ) -> Inputs:
-    r"""Load more samples, prepared as those that a model was fitted to.
+    r"""Load more samples, and prepare them as the training samples of a model.
 
     Parameters
     ----------
@@ -223,11 +211,11 @@ def load_inputs_like(
     Returns
     -------
     Inputs
-        Samples, and labels if they were asked for.
+        Samples, and labels if they were requested.
 
     See Also
     --------
-    nsse.datasets.load_inputs : The samples to learn from.
+    nsse.datasets.load_inputs : Reads the samples to learn from.
 
     Examples
     --------
@@ -240,40 +228,35 @@ def load_inputs_like(
     array([[1.6, 2. ]])
     """
     source, kind = _source(path)
-    known, cure = Preparation.from_dict(preparation), "Take data of the same kind."
-    takes_tables = isinstance(known, ArrayPreparation) and kind is TablePreparation
-    is_encoded = isinstance(known, EncodedPreparation) and kind is ImagePreparation
-    if not isinstance(known, kind) and not takes_tables and not is_encoded:
-        rule = f"hold {known.noun}, as the model was fitted to"
-        raise rule_error("path", rule, Described(f"{source}, {kind.noun}"), cure)
+    known = Preparation.from_dict(preparation)
+    _check_kind(source, kind, known)
     if isinstance(known, EncodedPreparation):
-        _check_no_label(label)
         from nsse.datasets._encoder import encoder_of
 
+        _check_no_label(label)
         network = encoder_of(known, encoder)
-        return _images(
-            source, _pictures(source, network.reading(), labeled, skip_broken), False, network
-        )
+        found = _new_images(source, network.reading(), labeled, skip_broken)
+        return _images(source, found, network=network)
     _check_no_encoder(encoder, type(known))
     if isinstance(known, ImagePreparation):
         _check_no_label(label)
-        reading = Levels(known.size, known.color)
-        return _images(source, _pictures(source, reading, labeled, skip_broken), known.unit_norm)
+        found = _new_images(source, Levels(known.size, known.color), labeled, skip_broken)
+        return _images(source, found, known.unit_norm)
     if isinstance(known, TablePreparation):
         label, id = known.label if label is None else label, known.id if id is None else id
-        known = replace(known, label=label, id=id, ignored=(*drop, *known.ignored))
-        return _rows(read_table(source), known, labeled=labeled)
-    if takes_tables:
+        return _rows(read_table(source), known.renamed(label, id, drop), labeled=labeled)
+    if kind is TablePreparation:
         table, left_out = read_table(source), {label, id, *drop}
-        kept = tuple(name for name in table.names if name not in left_out)
-        found = _rows(table, TablePreparation(kept, label, tuple(drop), id), labeled=labeled)
+        stored = {"columns": [name for name in table.names if name not in left_out], "ignored": drop}
+        columns = TablePreparation.from_dict({"kind": "table", "label": label, "id": id, **stored})
+        rows = _rows(table, columns, labeled=labeled)
     else:
         X, y = read_arrays(source, label, labeled=labeled)
-        found = Inputs(X, y, None, known)
-    if not known.fits(found.X.shape[1]):
-        rule = f"have {known}, as the model was fitted to"
-        raise rule_error("path", rule, Described(f"{source} with {found.X.shape[1]}"), cure)
-    return replace(found, preparation=known)
+        rows = Inputs(X, y, None, known)
+    if not known.fits(rows.X.shape[1]):
+        rule, cure = f"have {known}, as the model was fitted to", "Pass data of the same kind."
+        raise rule_error("path", rule, Described(f"{source} with {rows.X.shape[1]}"), cure)
+    return replace(rows, preparation=known)
 
 
 def _table(
@@ -288,33 +271,30 @@ def _table(
     table.check_label(label)
     table.check_named("id", () if id is None else (id,))
     table.check_named("drop", encoder.drop)
-    encoder.drop = [*encoder.drop, *(name for name in (label, id) if name is not None)]
-    names = [name for name in table.names if name not in encoder.drop]
+    known = TablePreparation(encoder).renamed(label, id)
     hint = " If a column names the rows, pass it as `id`." if id is None else ""
     with _in_file(source, hint):
-        encoder.fit(table.features(names, encoder.categorical))
-    known = TablePreparation.of(encoder, label, id)
-    rows = _rows(table, known, labeled=True, unlabeled=unlabeled)
-    return replace(rows, notes=rows.notes + _about_columns(encoder))
+        known.encoder.fit(table.features(known.encoder.drop, encoder.categorical))
+    # The stored encoder does not need the constant columns, and accepts arrays without a warning.
+    stored = Preparation.from_dict(known.to_dict())
+    rows = _rows(table, stored, labeled=True, unlabeled=unlabeled)
+    return replace(rows, notes=rows.notes + _about_columns(known.encoder))
 
 
-def _rows(
-    table: Table, known: TablePreparation, *, labeled: bool | None, unlabeled: str | None = None
-) -> Inputs:
+def _rows(table: Table, known: Any, *, labeled: bool | None, unlabeled: str | None = None) -> Inputs:
     """Return the rows of a table. Labels are required (True), optional (None) or not read (False)."""
     if labeled:
         table.check_label(known.label)
-    encoder, left_out = known.encoder, {known.label, known.id, *known.ignored}
-    names = [name for name in table.names if name not in left_out]
+    encoder = known.encoder
     with _in_file(table.path):
-        encoded = encoder.encoded(table.features(names, [name for name, _ in known.categories]))
-    ids = table.texts(str(known.id)) if known.id in table.names else None
+        encoded = encoder.encoded(table.features(encoder.drop, encoder.categories_))
+    ids = table.texts(known.id) if known.id in table.names else None
     notes = (table.note,) * bool(table.note) + _about_gaps(encoded)
     rows = Inputs(encoded.X, None, ids, known, notes, unknown_categories=encoded.unknown)
     if labeled is False or known.label not in table.names:
         return rows
-    labels, hidden = table.labels(str(known.label), unlabeled)
-    return replace(rows, y=labels) if unlabeled is None else with_marks(rows, unlabeled, labels, hidden)
+    labels, hidden = table.labels(known.label, unlabeled)
+    return replace(rows, y=labels) if unlabeled is None else _with_marks(rows, unlabeled, labels, hidden)
 
 
 @contextmanager
@@ -391,36 +371,67 @@ def _check_no_encoder(encoder: Any, kind: type[Preparation]) -> None:
         raise rule_error("encoder", rule, str(encoder), cure)
 
 
-def _pictures(source: Path, reading: Reading, labeled: bool | None, skip_broken: bool) -> ImageSet:
+def _check_kind(source: Path, kind: type[Preparation], known: Preparation) -> None:
+    """Raise an error for data of another kind. A table may be read for a model of arrays."""
+    is_table_of_numbers = kind is TablePreparation and isinstance(known, ArrayPreparation)
+    if kind.noun != known.noun and not is_table_of_numbers:
+        rule, cure = f"hold {known.noun}, as the model was fitted to", "Pass data of the same kind."
+        raise rule_error("path", rule, Described(f"{source}, {kind.noun}"), cure)
+
+
+def _folder_of_images(
+    source: Path,
+    label: str | None,
+    size: Size,
+    unit_norm: bool,
+    color: bool,
+    encoder: Encoder | str | os.PathLike[str] | None,
+    skip_broken: bool,
+) -> Inputs:
+    """Read images to learn from."""
+    _check_no_label(label)
+    if encoder is None:
+        return _images(
+            source, read_folder(source, Levels(size, color), skip_broken=skip_broken), unit_norm
+        )
+    if isinstance(encoder, str | os.PathLike):
+        from nsse.datasets._encoder import Encoder  # imports scikit-learn
+
+        encoder = Encoder(encoder)
+    return _images(
+        source, read_folder(source, encoder.reading(), skip_broken=skip_broken), network=encoder
+    )
+
+
+def _new_images(source: Path, reading: Reading, labeled: bool | None, skip_broken: bool) -> ImageSet:
     if source.is_dir() and (labeled or has_folders(source)):
         return read_folder(source, reading, fewest_images=1, fewest_classes=1, skip_broken=skip_broken)
     if labeled:
         cure = "Put the image into a sub-folder with the name of its class."
         raise rule_error("path", "be a folder with one sub-folder per class", str(source), cure)
-    return read_pictures(source, reading, skip_broken=skip_broken)
+    return read_unlabeled(source, reading, skip_broken=skip_broken)
 
 
-def _images(source: Path, found: ImageSet, unit_norm: bool, network: Encoder | None = None) -> Inputs:
+def _images(
+    source: Path, found: ImageSet, unit_norm: bool = False, network: Encoder | None = None
+) -> Inputs:
+    """Return images as rows, or their features if there is a network."""
     y = None if found.class_names is None else np.array(found.class_names)[found.y]
     home, files = source if source.is_dir() else source.parent, tuple(map(Path, found.files))
-    names = _within(home, found.files)
-    notes = _about_left_out(home, found) if found.skipped or found.broken else ()
+    X = found.images.reshape(len(files), -1)
+    preparation: Preparation
     if network is not None:
-        X, *copies = np.moveaxis(found.images.astype(np.float64), 1, 0)
-        encoded = EncodedPreparation(
-            str(network.path),
-            network.fingerprint,
-            X.shape[1],
-            Pairs((name, frozen(value)) for name, value in network.settings.items()),
-            "".join(key.hex() for key in _thumbnail_keys(files)),
-        )
-        return Inputs(X, y, names, encoded, notes, copies=tuple(copies), files=files)
-    n, height, width, *channels = found.images.shape
-    X = found.images.reshape(n, -1)
-    if unit_norm:
-        X = unit_rows(X, found.files, "Leave the image out, or fit with `unit_norm=False`.")
-    preparation = ImagePreparation((height, width), unit_norm, bool(channels))
-    return Inputs(X, y, names, preparation, notes, files=files)
+        X = X.astype(np.float64)
+        keys = "".join(key.hex() for key in _thumbnail_keys(files))
+        about = str(network.path), network.fingerprint, X.shape[1], network.settings
+        preparation = EncodedPreparation(*about, keys)
+    else:
+        if unit_norm:
+            X = unit_rows(X, found.files, "Leave the image out, or fit with `unit_norm=False`.")
+        height, width, *channels = found.images.shape[1:]
+        preparation = ImagePreparation((height, width), unit_norm, bool(channels))
+    notes = _about_left_out(home, found)
+    return Inputs(X, y, _within(home, found.files), preparation, notes, files=files)
 
 
 def _thumbnail_keys(files: Sequence[Path]) -> list[bytes]:
@@ -475,7 +486,7 @@ def _checked(inputs: Inputs, source: Path) -> Inputs:
     return inputs
 
 
-def marker_for(labels: NDArray[Any]) -> Any:
+def _marker_for(labels: NDArray[Any]) -> Any:
     """Return the mark of rows without a label: −1 or less for whole numbers, "" for text."""
     if labels.dtype.kind in "biu":
         least = int(labels.min(initial=0))
@@ -485,21 +496,21 @@ def marker_for(labels: NDArray[Any]) -> Any:
     return ""
 
 
-def marked(inputs: Inputs, name: str) -> Inputs:
+def _marked(inputs: Inputs, name: str) -> Inputs:
     """Return inputs in which rows with one label, as it is written, count as rows without a label."""
     assert inputs.y is not None
     hidden = inputs.y.astype(str) == name
-    return with_marks(inputs, name, inputs.y[~hidden], hidden)
+    return _with_marks(inputs, name, inputs.y[~hidden], hidden)
 
 
-def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -> Inputs:
+def _with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -> Inputs:
     """Return inputs with these labels, and the mark in rows that have ``name`` instead of a label."""
     if hidden.all() or not hidden.any():
         got = Described(f"{name!r}, which {'every row' if hidden.all() else 'no row'} has")
         cure = 'Write it like the labels. "" is an empty entry.'
         raise rule_error("unlabeled", "be the entry of some rows in the place of a label", got, cure)
 
-    marker = marker_for(labels)
+    marker = _marker_for(labels)
     y = np.empty(len(hidden), dtype=np.result_type(labels, np.asarray(marker)))
     y[hidden], y[~hidden] = marker, labels
     return replace(inputs, y=y, unlabeled=marker)
@@ -508,7 +519,7 @@ def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -
 def joined(labeled: Inputs, others: Inputs) -> Inputs:
     """Return labeled rows, some of which may lack their label, and below them rows without labels."""
     assert labeled.y is not None
-    marker = marker_for(labeled.y) if labeled.unlabeled is None else labeled.unlabeled
+    marker = _marker_for(labeled.y) if labeled.unlabeled is None else labeled.unlabeled
     more = np.full(len(others.X), marker)
     names = None
     if labeled.names is not None and others.names is not None:

@@ -1,6 +1,7 @@
-"""Store how samples were prepared as a frozen value, which is saved in the model file.
+"""Store how samples were prepared as a value, which is saved in the model file.
 
-It reads like the mapping that a model file holds, and ``dict(preparation)`` is that mapping::
+A preparation reads like the mapping that a model file contains, and ``dict(preparation)`` is that
+mapping::
 
     {"kind": "images", "size": [25, 25], "unit_norm": True, "color": False}
     {"kind": "encoded", "encoder": "dinov2.onnx", "sha256": "9f2…", "n_features": 384, "settings": {…}}
@@ -15,10 +16,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from nsse._support.errors import rule_error
 
@@ -32,7 +34,7 @@ class Preparation(Mapping[str, Any]):
     See Also
     --------
     nsse.datasets.Inputs : Holds one.
-    nsse.datasets.load_inputs_like : Prepares other samples alike.
+    nsse.datasets.load_inputs_like : Prepares other samples in the same way.
 
     Examples
     --------
@@ -53,12 +55,18 @@ class Preparation(Mapping[str, Any]):
         """
         of: tuple[Any, ...] = (ImagePreparation, EncodedPreparation, TablePreparation, ArrayPreparation)
         kind = {one.kind: one for one in of}[stored["kind"]]
-        known = {field.name for field in fields(kind)}
-        return kind(**{name: frozen(value) for name, value in stored.items() if name in known})
+        return kind._read(stored)
+
+    @classmethod
+    def _read(cls, stored: Mapping[str, Any]) -> Self:
+        known = {one.name for one in fields(cls)}  # type: ignore[arg-type]
+        values = {name: value for name, value in stored.items() if name in known}
+        return cls(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the metadata of a model file."""
-        return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
+        values = vars(self).items()
+        return {"kind": self.kind, **{n: list(v) if isinstance(v, tuple) else v for n, v in values}}
 
     @abstractmethod
     def fits(self, n_features: int) -> bool:
@@ -72,28 +80,6 @@ class Preparation(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.to_dict())
-
-
-class Pairs(tuple[tuple[str, Any], ...]):
-    """A frozen dict, which is converted to a plain dict for model files."""
-
-    __slots__ = ()
-
-
-NO_PAIRS = Pairs()
-
-
-def frozen(value: Any) -> Any:
-    """Return the preparation without its mutable parts."""
-    if isinstance(value, Mapping):
-        return Pairs((str(name), frozen(part)) for name, part in value.items())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Pairs):
-        return {name: _plain(part) for name, part in value}
-    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +97,7 @@ class ImagePreparation(Preparation):
 
     See Also
     --------
-    nsse.datasets.load_inputs : Prepares a folder of images so.
+    nsse.datasets.load_inputs : Prepares a folder of images in this way.
 
     Examples
     --------
@@ -152,13 +138,13 @@ class EncodedPreparation(Preparation):
     encoder : str
         The file of the network, as it was given.
     sha256 : str
-        Of its content.
+        The SHA-256 of its content.
     n_features : int
-        Features of an image.
-    settings : Pairs
+        The number of features of an image.
+    settings : dict
         How images go in and features come out: `Encoder.settings`.
     pictures : str
-        Keys of the thumbnails of the training images in the cache, 64 signs each.
+        Keys of the thumbnails of the training images in the cache, 64 characters each.
 
     See Also
     --------
@@ -175,17 +161,14 @@ class EncodedPreparation(Preparation):
     encoder: str
     sha256: str
     n_features: int
-    settings: Pairs = NO_PAIRS
+    settings: dict[str, Any] = field(default_factory=dict)
     pictures: str = ""
 
     def fits(self, n_features: int) -> bool:
         """Return whether an image has this number of features."""
         texts = self.encoder, self.sha256, self.pictures
-        return (
-            all(isinstance(text, str) for text in texts)
-            and isinstance(self.settings, Pairs)
-            and self.n_features == n_features
-        )
+        has_types = all(isinstance(text, str) for text in texts) and isinstance(self.settings, dict)
+        return has_types and self.n_features == n_features
 
     def __str__(self) -> str:
         return f"{self.n_features} features of {Path(self.encoder).name}"
@@ -193,22 +176,14 @@ class EncodedPreparation(Preparation):
 
 @dataclass(frozen=True, eq=False)
 class TablePreparation(Preparation):
-    """The columns of a table, as a fitted `nsse.datasets.TableEncoder` has them, and those left out.
+    """The columns of a table, which a `nsse.datasets.TableEncoder` turns into features.
 
     Attributes
     ----------
-    columns : tuple of str
-        The columns that become features, in this order.
+    encoder : TableEncoder
+        The fitted encoder.
     label, id : str or None
         The columns of labels and of names of rows.
-    ignored : tuple of str
-        The columns that are left out.
-    categories : Pairs of (str, tuple of str)
-        The categories of each column that has them.
-    medians : Pairs of (str, float) or None
-        The numbers that replace missing ones. None: missing entries raise an error.
-    dates : Pairs of (str, str)
-        The form in which the dates of a column are written.
 
     See Also
     --------
@@ -224,77 +199,76 @@ class TablePreparation(Preparation):
     """
 
     kind, noun = "table", "a table"
-    columns: tuple[str, ...]
+    encoder: TableEncoder
     label: str | None = None
-    ignored: tuple[str, ...] = ()
     id: str | None = None
-    categories: Pairs = NO_PAIRS
-    medians: Pairs | None = None
-    dates: Pairs = NO_PAIRS
 
     @classmethod
-    def of(cls, encoder: TableEncoder, label: str | None, id: str | None) -> TablePreparation:
-        """Return the preparation of a fitted encoder."""
-        dropped = [name for name in encoder.drop if name not in (label, id)]
-        return cls(
-            columns=tuple(encoder.columns_),
-            label=label,
-            ignored=(*dropped, *encoder.constant_),
-            id=id,
-            categories=frozen(encoder.categories_),
-            medians=frozen(encoder.medians_) if encoder.missing == "median" else None,
-            dates=frozen(encoder.dates_),
-        )
+    def _read(cls, stored: Mapping[str, Any]) -> Self:
+        from nsse.datasets._table_encoder import TableEncoder  # imports scikit-learn
+
+        label, id = stored.get("label"), stored.get("id")
+        medians = stored.get("medians")
+        dropped = [name for name in (*stored.get("ignored", ()), label, id) if name is not None]
+        encoder = TableEncoder(drop=dropped, missing="error" if medians is None else "median")
+        encoder.columns_, encoder.constant_ = list(stored["columns"]), []
+        encoder.categories_ = {name: list(known) for name, known in stored.get("categories", {}).items()}
+        encoder.medians_, encoder.dates_ = dict(medians or {}), dict(stored.get("dates", {}))
+        encoder._names, encoder.n_features_in_ = encoder.columns_, len(encoder.columns_)
+        return cls(encoder, label, id)
+
+    def renamed(self, label: str | None, id: str | None, drop: Iterable[str] = ()) -> TablePreparation:
+        """Return the same with other columns of labels and names, and more columns to leave out."""
+        encoder = copy(self.encoder)
+        encoder.drop = [*encoder.drop, *drop, *(name for name in (label, id) if name is not None)]
+        return TablePreparation(encoder, label, id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for the metadata of a model file."""
+        encoder = self.encoder
+        dropped = [name for name in encoder.drop if name not in (self.label, self.id)]
+        stored: dict[str, Any] = {
+            "kind": self.kind,
+            "columns": list(encoder.columns_),
+            "label": self.label,
+        }
+        stored["ignored"] = [*dropped, *encoder.constant_]
+        if self.id is not None:
+            stored["id"] = self.id
+        if encoder.categories_:
+            stored["categories"] = encoder.categories_
+        if encoder.missing == "median":
+            stored["medians"] = encoder.medians_
+        if encoder.dates_:
+            stored["dates"] = encoder.dates_
+        return stored
 
     @property
-    def encoder(self) -> TableEncoder:
-        """A fitted encoder."""
-        from nsse.datasets._table_encoder import TableEncoder  # an estimator: others do not wait for it
-
-        dropped = [name for name in (*self.ignored, self.label, self.id) if name is not None]
-        encoder = TableEncoder(drop=dropped, missing="error" if self.medians is None else "median")
-        encoder.columns_, encoder.constant_ = list(self.columns), []
-        encoder.categories_ = {name: list(known) for name, known in self.categories}
-        encoder.medians_, encoder.dates_ = dict(self.medians or ()), dict(self.dates)
-        encoder._names, encoder.n_features_in_ = list(self.columns), len(self.columns)
-        return encoder
-
-    @property
-    def features(self) -> tuple[str, ...]:
+    def features(self) -> list[str]:
         """Names of the features, in their order: ``length``, ``soil=clay``, ``soil=sand``."""
-        known = dict(self.categories)
-        return tuple(
-            feature
-            for name in self.columns
-            for feature in ([f"{name}={one}" for one in known[name]] if name in known else [name])
-        )
+        names: list[str] = self.encoder.get_feature_names_out().tolist()
+        return names
 
     def fits(self, n_features: int) -> bool:
         """Return whether the columns give this number of features."""
-        texts = [*self.columns, *self.ignored, *(form for _, form in self.dates)]
-        texts += [one for _, known in self.categories for one in known]
-        numbers = [number for _, number in self.medians or ()]
-        plain = {*self.columns} - {name for name, _ in self.categories}
+        encoder, columns = self.encoder, {*self.encoder.columns_}
+        texts = [*columns, *encoder.drop, *encoder.dates_.values()]
+        texts += [one for known in encoder.categories_.values() for one in known]
+        has_medians = set(encoder.medians_) == columns.difference(encoder.categories_)
+        numbers = encoder.medians_.values()
         return (
             all(isinstance(text, str) for text in texts)
-            and {name for name, _ in (*self.categories, *self.dates, *(self.medians or ()))}
-            <= set(self.columns)
-            and (self.medians is None or {name for name, _ in self.medians} == plain)
+            and columns.issuperset([*encoder.categories_, *encoder.dates_])
+            and (has_medians or encoder.missing == "error")
             and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
             and len(self.features) == n_features
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for the metadata of a model file."""
-        unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None, "dates": {}}
-        fields = super().to_dict().items()
-        return {name: value for name, value in fields if name not in unused or value != unused[name]}
-
     def __str__(self) -> str:
-        text = f"{len(self.columns)} columns"
-        if not self.categories:
+        text, n_categorical = f"{len(self.encoder.columns_)} columns", len(self.encoder.categories_)
+        if not n_categorical:
             return text
-        return f"{text} ({len(self.categories)} with categories: {len(self.features)} features)"
+        return f"{text} ({n_categorical} with categories: {len(self.features)} features)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +278,7 @@ class ArrayPreparation(Preparation):
     Attributes
     ----------
     n_features : int
-        Numbers in a row.
+        The number of values in a row.
 
     See Also
     --------
@@ -333,7 +307,7 @@ def check_preparation(stored: Mapping[str, Any], n_features: int) -> Preparation
     try:
         found = Preparation.from_dict(stored)
         is_fit = found.fits(n_features)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         is_fit = False
     if not is_fit:
         rule = f"say how the {n_features} features of the model were prepared"

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import Described, abridged, listed, row_number, rule_error
+from nsse._support.parameters import check_choice, check_count
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.datasets._files import MISSING
 
@@ -36,8 +37,6 @@ TRUTH = {"true": 1.0, "false": 0.0}
 ROWS_PER_CATEGORY = 2
 # Up to this number of different entries, rows without an entry count, too.
 FEW_TEXTS = 10
-UNKNOWN = ("ignore", "error")
-FILLS = ("median", "error")
 _LIKE_AN_ID = re.compile(
     r"(?i:(.*[\W_])?(id|ids|uid|uuid|guid|index|idx|key|nr|no|number|row|record|#)|unnamed: 0)"
     r"|.*[a-z](Id|ID|Nr|No)"
@@ -292,19 +291,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
     def _check_parameters(self) -> None:
-        for name, choices in (("missing", FILLS), ("handle_unknown", UNKNOWN)):
-            value = getattr(self, name)
-            if value not in choices:
-                raise rule_error(
-                    name, f"be one of {', '.join(choices)}", value, "See the documentation."
-                )
+        check_choice("missing", self.missing, ("median", "error"))
+        check_choice("handle_unknown", self.handle_unknown, ("ignore", "error"))
+        check_count("max_categories", self.max_categories, cure="The default is 50.")
         for name in ("categorical", "keep", "drop"):
             if isinstance(getattr(self, name), str):
                 cure = f"Pass `{name}=[{getattr(self, name)!r}]`."
                 raise rule_error(name, "be a sequence of names", getattr(self, name), cure)
-        if not isinstance(self.max_categories, int) or self.max_categories < 1:
-            rule = "be an integer from 1"
-            raise rule_error("max_categories", rule, self.max_categories, "The default is 50.")
 
     def _check_named(self, columns: Columns) -> None:
         for parameter in ("categorical", "keep"):

@@ -50,7 +50,7 @@ def column_names(preparation: Preparation, findings: Findings, columns: Any = No
     if isinstance(preparation, ImagePreparation | EncodedPreparation):
         return []
     if isinstance(preparation, TablePreparation):
-        return [str(name) for name in preparation.columns]
+        return [str(name) for name in preparation.encoder.columns_]
     if columns is None:
         columns = getattr(findings.core, "feature_names_in_", ())
     if len(columns) == findings.n_features:
@@ -107,9 +107,9 @@ def _dense(part: Any) -> NDArray[Any]:
 
 def _table_rows(preparation: TablePreparation, X: Floats) -> list[list[str]]:
     """Return the entries of the columns of the user's table, from the features."""
-    known, forms, start = dict(preparation.categories), dict(preparation.dates), 0
+    known, forms, start = preparation.encoder.categories_, preparation.encoder.dates_, 0
     cells = []
-    for name in preparation.columns:
+    for name in preparation.encoder.columns_:
         n = len(known[name]) if name in known else 1
         part, start = X[:, start : start + n], start + n
         if name in known:

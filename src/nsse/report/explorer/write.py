@@ -172,7 +172,7 @@ def _behind_encoder(
     encoder, rest = before[0], before[1:]
     if samples.X is not None:
         samples = replace(samples, X=encoder.transform(samples.X))
-    known = preparation or TablePreparation.of(encoder, None, None).to_dict()
+    known = preparation or TablePreparation(encoder)
     return make_pipeline(*rest, last) if rest else last, samples, known
 
 
