@@ -9,7 +9,8 @@ the order of their imports:
 - ``_files``: CSV and Parquet tables, NumPy's files;
 - ``_table_encoder``: columns of a table -> features;
 - ``_preparation``: how samples were prepared, as a value that is stored in a model file;
-- ``_encoder``: images -> features of an ONNX network;
+- ``_encoder_graph``: the graph from pixels to the features of an ONNX network;
+- ``_encoder``: images -> features of such a network;
 - ``_folder``: a folder of images, one sub-folder per class;
 - ``_sources``: which files make up a data set that is known by name, and where they are;
 - ``_load``: the table of names; a random split; a data set as a folder of PNG files;

@@ -222,9 +222,9 @@ def load_inputs_like(
     >>> from pathlib import Path
     >>> from nsse.datasets import load_inputs, load_inputs_like
     >>> _ = Path("seeds.csv").write_text("length,width,kind\n1.5,2,a\n1.4,2.1,a\n3,4.5,b\n3.2,4,b\n")
-    >>> learnt = load_inputs("seeds.csv", label="kind")
+    >>> known = load_inputs("seeds.csv", label="kind")
     >>> _ = Path("new.csv").write_text("width,length\n2,1.6\n")
-    >>> load_inputs_like("new.csv", learnt.preparation).X
+    >>> load_inputs_like("new.csv", known.preparation).X
     array([[1.6, 2. ]])
     """
     source, kind = _source(path)
@@ -248,7 +248,7 @@ def load_inputs_like(
     if kind is TablePreparation:
         table, left_out = read_table(source), {label, id, *drop}
         stored = {"columns": [name for name in table.names if name not in left_out], "ignored": drop}
-        columns = TablePreparation.from_dict({"kind": "table", "label": label, "id": id, **stored})
+        columns = TablePreparation.of({"label": label, "id": id, **stored})
         rows = _rows(table, columns, labeled=labeled)
     else:
         X, y = read_arrays(source, label, labeled=labeled)
@@ -276,22 +276,24 @@ def _table(
     with _in_file(source, hint):
         known.encoder.fit(table.features(known.encoder.drop, encoder.categorical))
     # The stored encoder does not need the constant columns, and accepts arrays without a warning.
-    stored = Preparation.from_dict(known.to_dict())
+    stored = TablePreparation.of(known.to_dict())
     rows = _rows(table, stored, labeled=True, unlabeled=unlabeled)
     return replace(rows, notes=rows.notes + _about_columns(known.encoder))
 
 
-def _rows(table: Table, known: Any, *, labeled: bool | None, unlabeled: str | None = None) -> Inputs:
+def _rows(
+    table: Table, known: TablePreparation, *, labeled: bool | None, unlabeled: str | None = None
+) -> Inputs:
     """Return the rows of a table. Labels are required (True), optional (None) or not read (False)."""
     if labeled:
         table.check_label(known.label)
     encoder = known.encoder
     with _in_file(table.path):
         encoded = encoder.encoded(table.features(encoder.drop, encoder.categories_))
-    ids = table.texts(known.id) if known.id in table.names else None
+    ids = None if known.id is None or known.id not in table.names else table.texts(known.id)
     notes = (table.note,) * bool(table.note) + _about_gaps(encoded)
     rows = Inputs(encoded.X, None, ids, known, notes, unknown_categories=encoded.unknown)
-    if labeled is False or known.label not in table.names:
+    if labeled is False or known.label is None or known.label not in table.names:
         return rows
     labels, hidden = table.labels(known.label, unlabeled)
     return replace(rows, y=labels) if unlabeled is None else _with_marks(rows, unlabeled, labels, hidden)

@@ -53,12 +53,12 @@ class Preparation(Mapping[str, Any]):
 
         Raises KeyError, TypeError or ValueError if it is not valid.
         """
-        of: tuple[Any, ...] = (ImagePreparation, EncodedPreparation, TablePreparation, ArrayPreparation)
-        kind = {one.kind: one for one in of}[stored["kind"]]
-        return kind._read(stored)
+        kinds = (ImagePreparation, EncodedPreparation, TablePreparation, ArrayPreparation)
+        return {one.kind: one for one in kinds}[stored["kind"]].of(stored)
 
     @classmethod
-    def _read(cls, stored: Mapping[str, Any]) -> Self:
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """Read the values of this kind of preparation."""
         known = {one.name for one in fields(cls)}  # type: ignore[arg-type]
         values = {name: value for name, value in stored.items() if name in known}
         return cls(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
@@ -204,7 +204,8 @@ class TablePreparation(Preparation):
     id: str | None = None
 
     @classmethod
-    def _read(cls, stored: Mapping[str, Any]) -> Self:
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """Read the columns, and return them with a fitted encoder."""
         from nsse.datasets._table_encoder import TableEncoder  # imports scikit-learn
 
         label, id = stored.get("label"), stored.get("id")

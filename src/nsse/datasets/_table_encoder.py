@@ -35,7 +35,7 @@ TYPED_DATE = ""  # the form of dates that have a type of their own, and of text 
 TRUTH = {"true": 1.0, "false": 0.0}
 # Text with more different entries than one for every two rows contains names rather than categories.
 ROWS_PER_CATEGORY = 2
-# Up to this number of different entries, rows without an entry count, too.
+# Columns with at most this number of different entries may have many gaps, so all rows count.
 FEW_TEXTS = 10
 _LIKE_AN_ID = re.compile(
     r"(?i:(.*[\W_])?(id|ids|uid|uuid|guid|index|idx|key|nr|no|number|row|record|#)|unnamed: 0)"
@@ -360,12 +360,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             known, n_rows = kinds[name], len(values)
             if not isinstance(known, list) or name in self.categorical:
                 continue
-            n, within = len(known), f"{n_rows} rows"
-            if FEW_TEXTS < n <= n_rows // ROWS_PER_CATEGORY:
-                present = n_rows - Texts.of(values).rows(lambda text: text is None).size
-                if n > present // ROWS_PER_CATEGORY:
-                    n_rows, within = present, f"{present} entries"
-            if n > min(self.max_categories, n_rows // ROWS_PER_CATEGORY):
+            n = len(known)
+            n_gaps = Texts.of(values).rows(lambda text: text is None).size if n > FEW_TEXTS else 0
+            if n > min(self.max_categories, (n_rows - n_gaps) // ROWS_PER_CATEGORY):
+                within = f"{n_rows - n_gaps} {'entries' if n_gaps else 'rows'}"
                 found.append(f"column {name} with {n} different texts in {within}")
         if found:
             rule = "have few categories in each column of text"
