@@ -85,12 +85,7 @@ def bytes_of(path: Path) -> int | None:
 
 def size_of(path: Path) -> str:
     """Return the size of a file in words."""
+    from rich.filesize import decimal
+
     known = bytes_of(path)
-    if known is None:
-        return "a stream"
-    size = float(known)
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
+    return "a stream" if known is None else decimal(known)

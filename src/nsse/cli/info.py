@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from nsse.cli.files import size_of
 from nsse.cli.models import NAMES
 from nsse.cli.options import Json, Model
 from nsse.cli.screen import MODEL, running, typed
 
+if TYPE_CHECKING:
+    from nsse.io import Header
+
 SHOWN = 12  # classes, columns or settings in a line
 HIDDEN = ("pictures", NAMES)  # entries of the metadata that are too long to show
+EMPTY = ("None", "", "[]", "()")
 
 
 def info(model: Model, as_json: Json = False) -> None:
@@ -28,45 +34,39 @@ def info(model: Model, as_json: Json = False) -> None:
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
-        table.add_row("file", f"{model}, {size_of(model)}, format {header.format}")
-        table.add_row("model", " → ".join(header.facts.get("steps") or [header.model]))
-        for name, text in _facts(header.facts):
+        for name, text in _rows(model, header):
             table.add_row(name, text)
-        if header.metadata is not None:
-            fields = {name: value for name, value in header.metadata.items() if name not in HIDDEN}
-            table.add_row("preparation", _assigned(fields))
-        table.add_row(
-            "written by", f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"
-        )
         screen.show(table)
 
 
-def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    lines = []
+def _rows(path: Path, header: Header) -> Iterator[tuple[str, str]]:
+    facts = header.facts
+    yield "file", f"{path}, {size_of(path)}, format {header.format}"
+    yield "model", " → ".join(facts.get("steps") or [header.model])
     if "n_samples" in facts:
         shape = f"{facts['n_samples']} samples, {facts.get('n_features')} features"
-        lines.append(("fitted to", f"{shape} → {facts.get('n_components')} dimensions"))
+        yield "fitted to", f"{shape} → {facts.get('n_components')} dimensions"
     if "classes" in facts:
-        lines.append(("classes", f"{len(facts['classes'])}: {_first(facts['classes'])}"))
+        yield "classes", f"{len(facts['classes'])}: {_cut(map(_shown, facts['classes']))}"
     if "sigma" in facts:
-        lines.append(("σ", f"{facts['sigma']:.4g}"))
+        yield "σ", f"{facts['sigma']:.4g}"
     if "weights" in facts:
         weights = facts["weights"]
-        word = "member" if len(weights) == 1 else "members"
-        lines.append(("ensemble", f"{len(weights)} {word}, weights {_first(weights)}"))
+        members = "1 member" if len(weights) == 1 else f"{len(weights)} members"
+        yield "ensemble", f"{members}, weights {_cut(map(_shown, weights))}"
     if "parameters" in facts:
-        lines.append(("parameters", _assigned(facts["parameters"])))
-    return lines
+        yield "parameters", ", ".join(_settings(facts["parameters"]))
+    if header.metadata is not None:
+        fields = {name: value for name, value in header.metadata.items() if name not in HIDDEN}
+        yield "preparation", ", ".join(_settings(fields))
+    versions = f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"
+    yield "written by", versions
 
 
-def _assigned(fields: dict[str, Any]) -> str:
-    parts = {name: _shown(value) for name, value in fields.items()}
-    return ", ".join(_settings(parts))
-
-
-def _settings(parts: dict[str, str]) -> list[str]:
+def _settings(fields: dict[str, Any]) -> list[str]:
     """Return the settings that are not empty."""
-    return [f"{name}={text}" for name, text in parts.items() if text not in ("None", "", "[]", "()")]
+    texts = {name: _shown(value) for name, value in fields.items()}
+    return [f"{name}={text}" for name, text in texts.items() if text not in EMPTY]
 
 
 def _shown(value: Any) -> str:
@@ -74,14 +74,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        return f"({_cut(_settings({name: _shown(part) for name, part in value.items()}))})"
-    return f"[{_first(value)}]" if isinstance(value, list) else str(value)
+        return f"({_cut(_settings(value))})"
+    return f"[{_cut(map(_shown, value))}]" if isinstance(value, list) else str(value)
 
 
-def _first(values: list[Any]) -> str:
-    return _cut([_shown(value) for value in values])
-
-
-def _cut(texts: list[str]) -> str:
-    more = f", … ({len(texts) - SHOWN} more)" if len(texts) > SHOWN else ""
-    return ", ".join(texts[:SHOWN]) + more
+def _cut(texts: Iterable[str]) -> str:
+    first = list(texts)
+    more = f", … ({len(first) - SHOWN} more)" if len(first) > SHOWN else ""
+    return ", ".join(first[:SHOWN]) + more

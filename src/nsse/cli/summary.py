@@ -67,17 +67,13 @@ def _left_out_error(model: Any, best: Any, n_samples: int) -> _Error:
 def _tell_search(screen: Screen, search: Any) -> None:
     """Print the weights of the members, and the parameters of the heaviest one."""
     parameters, weights = search.best_params_, search.weights_.tolist()
-    words = {
-        name: value if isinstance(value, int | float | None) else str(value)
-        for name, value in parameters.items()
-    }
-    screen.result |= {"parameters": words, "weights": weights}
-    of = f"{len(weights)} members with weights " if len(weights) > 1 else "one member with weight "
+    values = {n: v if isinstance(v, int | float | None) else str(v) for n, v in parameters.items()}
+    screen.result |= {"parameters": values, "weights": weights}
+    texts = {n: f"{v:.3g}" if isinstance(v, float) else v for n, v in values.items() if v is not None}
+    settings = ", ".join(f"{name}={text}" for name, text in texts.items())
+    members = "one member of weight" if len(weights) == 1 else f"{len(weights)} members of weights"
     listed = ", ".join(f"{weight:.3g}" for weight in weights)
-    settings = ", ".join(
-        f"{n}={v:.3g}" if isinstance(v, float) else f"{n}={v}" for n, v in words.items()
-    )
-    screen.say(f"Chose {of}{listed}. The heaviest has {settings}.")
+    screen.say(f"Chose {members} {listed}. The heaviest has {settings}.")
 
 
 def _tell_unlabeled(screen: Screen, model: Any, inputs: Inputs) -> None:
