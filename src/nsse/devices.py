@@ -25,7 +25,7 @@ from nsse._support.arrays import NUMBERS, Home, require_home, to_numpy
 from nsse._support.errors import rule_message
 from nsse._support.types import SamplesLike
 from nsse.affine import is_sparse
-from nsse.kernels import FARTHEST, Kernel
+from nsse.kernels.base import FARTHEST, Kernel
 from nsse.maps import KernelMap, LinearMap, with_maps
 from nsse.scores import Scores
 

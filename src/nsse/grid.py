@@ -17,7 +17,8 @@ from sklearn.base import clone
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice, check_kernel_width, check_number
-from nsse.kernels import Kernel, as_kernel
+from nsse.kernels import Kernel
+from nsse.kernels.names import as_kernel
 from nsse.metrics.base import Metric, as_metric
 from nsse.metrics.names import named_metric, unfitted_metric
 from nsse.smooth import SmoothEmbedding

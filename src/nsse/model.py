@@ -23,7 +23,8 @@ from nsse.centers import EXACT_UP_TO, chosen_centers, mapped_centers
 from nsse.columns import standardizing
 from nsse.distances import median_distance, squared_distances
 from nsse.hull import Hull
-from nsse.kernels import Kernel, solvable
+from nsse.kernels import Kernel
+from nsse.kernels.flaws import solvable
 from nsse.left_out import (
     LEFT_OUT_ALL,
     LEFT_OUT_OF_METRIC,

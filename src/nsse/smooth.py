@@ -27,7 +27,8 @@ from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.centers import check_centers
 from nsse.columns import warn_of_units
 from nsse.fit_warnings import warn_of_centers, warn_of_kernel, warn_of_weights
-from nsse.kernels import Kernel, as_kernel
+from nsse.kernels import Kernel
+from nsse.kernels.names import as_kernel
 from nsse.labels import warn_of_marker
 from nsse.memory import center_count, fit_memory, require_fit_memory
 from nsse.metrics import Euclidean, WithinMetric

@@ -12,7 +12,8 @@ from sklearn.neighbors import kneighbors_graph
 from nsse.affine import Affine
 from nsse.distances import median_distance, squared_distances
 from nsse.graphs import laplacian, neighbor_graph, within_class_graph
-from nsse.kernels import EPS, Exponential, Gaussian, Kernel, Matern32
+from nsse.kernels import Exponential, Gaussian, Kernel, Matern32
+from nsse.kernels.base import EPS
 from nsse.maps import KernelMap, LinearMap, summed_gradients
 
 

@@ -20,7 +20,7 @@ from nsse._support.files import replacing
 from nsse.affine import Affine, is_sparse
 from nsse.ensemble import EnsembleMap
 from nsse.io.archive import Place
-from nsse.kernels import FARTHEST, Kernel
+from nsse.kernels.base import FARTHEST, Kernel
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import Form, Front, check_model, form_of_step, split_pipeline
 from nsse.scores import Scores

@@ -122,7 +122,7 @@ class Writer:
         kind = type(kernel)
         state = {"sigma": self(kernel.sigma), "profile": np.asarray(profile_of(kernel)).tolist()}
         parameters = {key: self(part, key) for key, part in kernel.get_params(deep=False).items()}
-        name = [kind.__module__, kind.__qualname__]
+        name = list(kind.public_name())
         return {"kernel": name, "parameters": parameters, "state": state}
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nsse._support.types import Floats
-from nsse.kernels import FARTHEST, NAMES, Kernel
+from nsse.kernels.base import FARTHEST, Kernel
+from nsse.kernels.names import NAMES
 from nsse.report.explorer.blocks import block
 
 # Kernels of nsse that kernels.js computes by a formula. Any other kernel gets a table.
