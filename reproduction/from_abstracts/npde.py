@@ -19,13 +19,13 @@ from nsse.graphs import class_members
 from nsse.methods._graph_embedding import (
     Forms,
     LinearMethod,
-    between_form,
+    between_scatter,
     check_whole,
     graph_checks,
-    inside_classes,
+    within_classes,
 )
 from nsse.methods._method import Lengths
-from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
+from nsse.methods._reconstruction import residual_matrix, residual_rank, residual_scatter
 
 
 class NPDE(LinearMethod):
@@ -53,7 +53,7 @@ class NPDE(LinearMethod):
         n_components: int | None = None,
         *,
         n_neighbors: int | None = 3,
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -61,9 +61,10 @@ class NPDE(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         R = class_residual_matrix(lengths.D2, codes, self.n_neighbors)
-        return Forms(between_form(codes), inside_classes(residual_form(R), codes), residual_rank(R))
+        within = residual_scatter(R, within_classes(Z, codes))
+        return Forms(between_scatter(Z, codes), within, residual_rank(R))
 
     def _most_components(self) -> int:
         return len(self.classes_) - 1

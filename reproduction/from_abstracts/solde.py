@@ -27,12 +27,11 @@ from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints
 from nsse.methods._graph_embedding import (
-    Form,
     Forms,
     LinearMethod,
     graph_checks,
-    graph_form,
-    inside_classes,
+    graph_scatter,
+    within_classes,
 )
 from nsse.methods._method import Lengths, gaussian_graph, graph_rank, mean_squared_length
 from nsse.methods.lde import discriminant_edges
@@ -80,7 +79,7 @@ class SOLDE(LinearMethod):
         n_neighbors_between: int | None = 20,
         beta: float | None = None,
         length_unit: str | float = "median",
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = 0.3,
     ) -> None:
         self.n_components = n_components
@@ -92,7 +91,7 @@ class SOLDE(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         within, between = discriminant_edges(
             lengths.D2, codes, self.n_neighbors, self.n_neighbors_between
         )
@@ -101,18 +100,10 @@ class SOLDE(LinearMethod):
         self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
         rank, A = graph_rank(S), S.copy()
         A.data = A.data - (1.0 - self.alpha)  # α S − (1 − α)(1 − S)
-        return Forms(graph_form(F), self._outweighing(inside_classes(graph_form(A), codes)), rank)
-
-    def _outweighing(self, form: Form) -> Form:
-        """Return the form. It raises an error if diversity outweighs similarity in sum."""
-
-        def checked(Z: Floats) -> Floats:
-            A = form(Z)
-            if np.trace(A) < 0:
-                raise self._diverse()
-            return A
-
-        return checked
+        intrinsic = graph_scatter(A, within_classes(Z, codes))
+        if np.trace(intrinsic) < 0:  # diversity outweighs similarity in sum
+            raise self._diverse()
+        return Forms(graph_scatter(F, Z), intrinsic, rank)
 
     def _diverse(self) -> ValueError:
         rule = "be large enough for similarity to outweigh diversity along every direction"

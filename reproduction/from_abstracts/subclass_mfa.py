@@ -54,15 +54,16 @@ class SubclassMFA(MFA):
         n_neighbors: int | None = 5,
         n_pairs: int | None = 200,
         n_subclasses: int = 2,
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         super().__init__(n_components, n_neighbors=n_neighbors, n_pairs=n_pairs, pca=pca, reg=reg)
         self.n_subclasses = n_subclasses
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         self.subclasses_ = subclasses(lengths.D2, codes, self.n_subclasses)
-        return marginal_forms(lengths.D2, codes, self.subclasses_, self.n_neighbors, self.n_pairs)
+        groups = self.subclasses_
+        return marginal_forms(lengths.D2, Z, codes, groups, self.n_neighbors, self.n_pairs)
 
 
 def subclasses(D2: Floats, codes: Ints, n_subclasses: int) -> Ints:

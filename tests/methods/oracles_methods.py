@@ -159,25 +159,9 @@ def lde_scatters(X, codes, k=5, k_between=20, t=None):
 # NYS: Bengio et al. 2004
 
 
-def reach(X, a, k):
-    """Distance from a to the nearest k + 1 training samples, a itself counted if it is one."""
-    return np.inf if k is None else sorted(np.sqrt(distance2(a, x)) for x in X)[min(k, len(X) - 1)]
-
-
-def kernel_matrix(A, X, sigma, k=None):
-    """K(a, x), zero between points that are no neighbours."""
-    reach_a, reach_x = [reach(X, a, k) for a in A], [reach(X, x, k) for x in X]
-    K = gaussian(A, X, sigma)
-    for i, a in enumerate(A):
-        for j, x in enumerate(X):
-            if np.sqrt(distance2(a, x)) > max(reach_a[i], reach_x[j]) * (1 + 1e-9) + 1e-9:
-                K[i, j] = 0.0
-    return K
-
-
-def normalized_kernel_matrix(A, X, sigma, k=None):
+def normalized_kernel_matrix(A, X, sigma):
     """K̃(a, x) = K(a, x) / √(E_z K(a, z) E_z K(x, z)), z over the training samples X."""
-    K, means = kernel_matrix(A, X, sigma, k), kernel_matrix(X, X, sigma, k).mean(axis=1)
+    K, means = gaussian(A, X, sigma), gaussian(X, X, sigma).mean(axis=1)
     return np.array(
         [[K[i, j] / np.sqrt(K[i].mean() * means[j]) for j in range(len(X))] for i in range(len(A))]
     )
@@ -189,9 +173,9 @@ def eigenmap_of_kernel(K, d):
     return values[::-1][1 : d + 1], vectors[:, ::-1][:, 1 : d + 1]
 
 
-def nystrom(X, Y, eigenvalues, A, sigma, k=None):
+def nystrom(X, Y, eigenvalues, A, sigma):
     """y_k(a) = (1/λ_k) Σ_i Y_ik K̃(a, x_i)."""
-    K = normalized_kernel_matrix(A, X, sigma, k)
+    K = normalized_kernel_matrix(A, X, sigma)
     return np.array([sum(Y[j] * K[i, j] for j in range(len(X))) for i in range(len(A))]) / eigenvalues
 
 

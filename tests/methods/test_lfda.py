@@ -100,8 +100,7 @@ def test_classes_smaller_than_k_in_any_order(make_blobs):
 
 
 @pytest.mark.parametrize(
-    ("pca", "n_axes", "has_ridge"),
-    [("auto", None, False), (None, 20, True), (0.9, None, False), (5, 5, False)],
+    ("pca", "n_axes", "has_ridge"), [(None, 20, True), (0.9, None, False), (5, 5, False)]
 )
 def test_more_features_than_samples(make_blobs, pca, n_axes, has_ridge):
     X, codes = make_blobs((8, 7, 6), n_features=60)

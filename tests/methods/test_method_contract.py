@@ -28,7 +28,6 @@ DEFAULTS = [kind() for kind in vars(methods).values() if isinstance(kind, type)]
 VARIANTS = [
     methods.SUPLAP(3, mu=0.1, n_neighbors_between=10),
     methods.SUPLAP(3, n_neighbors=3, n_neighbors_between=5),
-    methods.NYS(3, n_neighbors=10),
     methods.NYS(3, sigma=3.0, length_unit=1.0),
     methods.SPE(3, alpha=0.05, n_neighbors=10),
     methods.LDE(2, beta=0.5),
@@ -50,7 +49,6 @@ MODELS = [*DEFAULTS, *VARIANTS]
 CHECKED = [
     *DEFAULTS,
     methods.LFDA(1, affinity="ones", metric="plain", reg=0.1),
-    methods.NYS(sigma=1.0, n_neighbors=15),
     methods.KDA(kernel="linear"),
     methods.LPP(supervised=True, n_neighbors=None),
 ]
@@ -316,9 +314,9 @@ REFUSED = {
     "affinity": [("one", "one of 'local_scaling', 'ones'")],
     "metric": [("x", "one of 'weighted'")],
     "pca": [
-        (1.0, "'auto', None"),
-        (True, "'auto', None"),
-        (0, "'auto', None"),
+        (1.0, "None, a whole number"),
+        (True, "None, a whole number"),
+        (0, "None, a whole number"),
         (100_000, "not exceed the rank"),
     ],
     "reg": [(-1, NOT_NEGATIVE), (float("nan"), NOT_NEGATIVE)],

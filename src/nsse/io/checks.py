@@ -28,7 +28,7 @@ RULES = {
     "KernelMap": _KERNEL,
     "LinearMap": "affine:Affine",
     "Member": "map:KernelMap|LinearMap scores:Scores",
-    "NystromMap": f"{_KERNEL} radii2:fm?",
+    "NystromMap": _KERNEL,
     "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
     "Sums": "products:fmm by_class:fmc sizes:fc",

@@ -23,9 +23,7 @@ The solution is the generalized eigenproblem B v = λ A v in the coordinates of 
 if there are fewer samples than features. Two steps follow, in this order:
 
 1. The samples are projected on their leading principal axes in the space. Axes along which they do not
-   vary are always left out, because they change no form. Fisherfaces keep N − M axes, the largest
-   rank of A. Departs from that: with so many axes A is almost singular, and the map follows the noise of
-   the last axes. If axes must be left out, we keep those that contain 95 % of the variance.
+   vary are always left out, because they change no form.
 2. A + ρI replaces A if A is still singular, or if a ridge is requested (`ridge_of`). Departs from the
    papers: if there are few samples, the estimators request a ridge on all axes by default.
 
@@ -54,10 +52,9 @@ from nsse.maps import LinearMap
 from nsse.methods._method import LARGEST, SMALLEST, Check, Lengths, Method, checks, is_auto, unless
 from nsse.scores import left_out_nearest
 
-# A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A
-# ratio of scatters, so that features in other units change nothing.
-SINGULAR = 1e-10
-RIDGE = 1e-3
+# A is singular if a direction has less than this share of the largest ratio of A to the total scatter.
+# Units of features cancel in ratios of scatters. RIDGE is then added if no ridge is requested.
+SINGULAR, RIDGE = 1e-10, 1e-3
 # A ridge is used if the largest rank of A is not this many times the number of axes. With fewer samples,
 # the weakest directions of A are noise long before A is singular.
 RIDGE_OF_FEW = 0.3
@@ -67,69 +64,48 @@ RIDGE_WITHOUT_LABELS = 3.0
 # Dimensions in numbers of classes. The first is the largest useful one of methods with many coordinates.
 # Methods whose forms ignore labels choose from all of them and from n_classes − 1.
 MULTIPLES = (0.5, 2, 4)
-VARIANCE = 0.95
 # Share of the eigenvectors from which on it is faster to compute all of them.
 MANY = 0.25
 # Two classes also need more than one coordinate if a class has several clusters.
 FEWEST_COMPONENTS = 3
 
-Form = Callable[[Floats], Floats]
-
 
 @dataclass(frozen=True)
 class Forms:
-    """B and A as functions that take coordinates Z of the samples to Z'BZ, and the rank A can have."""
+    """Z'BZ and Z'AZ for the coordinates Z of the samples in the space, and the largest rank of A."""
 
-    penalty: Form
-    intrinsic: Form
+    penalty: Floats
+    intrinsic: Floats
     rank: int
 
 
+@dataclass(frozen=True)
 class Space:
-    """Functions of samples along the principal axes of the samples.
+    """Functions of samples along the principal axes of the training samples.
 
-    ``scores`` are the functions at the training samples, of shape (n_samples, n_axes), centered.
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_axes)
+        Z, the functions at the training samples, centered.
+    map : callable
+        Takes a matrix V of shape (n_axes, d) to the map whose coordinates are the combinations V of the
+        functions.
+    unit : float
+        The factor that multiplied the samples. Kernels and powers have no unit.
     """
 
     scores: Floats
-
-    @property
-    def unit(self) -> float:
-        """The factor that multiplied the samples. Kernels and powers have no unit."""
-        return 1.0
-
-    @abstractmethod
-    def map(self, V: Floats) -> Any:
-        """Return the map whose coordinates are the combinations ``V`` of the functions."""
+    map: Callable[[Floats], Any]
+    unit: float = 1.0
 
 
-@dataclass(frozen=True)
-class LinearSpace(Space):
-    """Linear functions, for which samples are mean + scores @ axes + a remainder."""
-
-    metric: Affine
-    mean: Floats
-    axes: Floats
-    scores: Floats
-
-    @classmethod
-    def of(cls, metric: Affine, Z: Floats, keep: Any, within_rank: int) -> LinearSpace:
-        """Return the principal axes that the parameter `pca` keeps.
-
-        ``within_rank`` is the largest rank of A.
-        """
-        check_size(metric)
-        return cls(metric, *principal_axes(Z, keep, within_rank))
-
-    @property
-    def unit(self) -> float:
-        """The factor that multiplied the samples."""
-        return float(self.metric.scale[0])
-
-    def map(self, V: Floats) -> LinearMap:
-        """Return the map (x − mean) T."""
-        shift = self.metric.shift + self.mean / self.unit
-        return LinearMap(Affine.linear(shift, self.unit * (self.axes.T @ V)))
+def linear_space(metric: Affine, Z: Floats, keep: Any) -> Space:
+    """Return the linear functions along the principal axes that the parameter `pca` keeps."""
+    check_size(metric)
+    unit = float(metric.scale[0])
+    mean, axes, scores = principal_axes(Z, keep)
+    shift = metric.shift + mean / unit
+    return Space(scores, lambda V: LinearMap(Affine.linear(shift, unit * (axes.T @ V))), unit)
 
 
 def _is_share(value: Any) -> bool:
@@ -137,10 +113,10 @@ def _is_share(value: Any) -> bool:
 
 
 def check_pca(name: str, value: Any) -> None:
-    """Check for None, "auto", a share of the variance between 0 and 1, or a whole number of axes."""
+    """Check for None, a share of the variance between 0 and 1, or a whole number of axes."""
     is_count = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-    if not (value is None or is_auto(value) or _is_share(value) or is_count):
-        rule = "be 'auto', None, a whole number from 1 up or a share between 0 and 1"
+    if not (value is None or _is_share(value) or is_count):
+        rule = "be None, a whole number from 1 up or a share between 0 and 1"
         raise rule_error(name, rule, value, "None takes all axes along which the samples vary.")
 
 
@@ -150,20 +126,22 @@ check_whole = unless(check_dimension)
 
 
 def graph_checks(**own: Check) -> Mapping[str, Check]:
-    """Return the `checks` that all graph embeddings share, and those of a method's own parameters."""
+    """Return the `checks` of all graph embeddings together with the checks of a method's parameters."""
     shared = {"n_components": unless(check_dimension, "auto"), "reg": unless(check_ridge, "auto")}
     return checks(**{"pca": check_pca, **shared, **own})
 
 
 class GraphEmbedding(Method):
-    """Base class of methods that are defined by two forms, ``_forms(lengths, codes)``.
+    """Base class of methods that are defined by two forms.
 
-    Its parameters are ``n_components``, ``pca`` and ``reg``, and what the forms need.
+    A method defines ``_forms(lengths, codes, Z)``. Its parameters are ``n_components``, ``pca``, ``reg``
+    and the parameters of its graphs. If its functions are not linear, it also defines ``_space``.
     """
 
     n_components: Any
     pca: Any
     reg: Any
+    length_unit: Any = "median"
     _checks: ClassVar[Mapping[str, Check]] = graph_checks()
     _is_wide: ClassVar[bool] = False  # whether more than n_classes − 1 coordinates are of use
 
@@ -173,22 +151,22 @@ class GraphEmbedding(Method):
         return False
 
     def _learn(self, X: SamplesLike, codes: Ints) -> Any:
-        lengths = Lengths.of(dense_rows(X), getattr(self, "length_unit", "median"))
-        forms = self._forms(lengths, codes)
-        return self._solved(self._space(lengths, forms.rank), forms, codes)
+        lengths = Lengths.of(dense_rows(X), self.length_unit)
+        space = self._space(lengths)
+        return self._solved(space, self._forms(lengths, codes, space.scores), codes)
 
     @abstractmethod
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
-        """Return B and A."""
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
+        """Return the two forms for the coordinates Z of the samples."""
 
-    def _space(self, lengths: Lengths, rank: int) -> Space:
+    def _space(self, lengths: Lengths) -> Space:
         """Return the functions whose combinations are the coordinates."""
-        return LinearSpace.of(lengths.metric, lengths.Z, self.pca, rank)
+        return linear_space(lengths.metric, lengths.Z, self.pca)
 
     def _solved(self, space: Space, forms: Forms, codes: Ints) -> Any:
         """Return the map of the leading directions."""
         Z = space.scores
-        B, A = forms.penalty(Z), forms.intrinsic(Z)
+        B, A = forms.penalty, forms.intrinsic
         d, r = self._n_components(len(A)), len(A)
         reg = self.reg
         if is_auto(reg):
@@ -246,33 +224,20 @@ class LinearMethod(GraphEmbedding):
         return found
 
 
-def graph_form(W: Any) -> Form:
-    """Return the form Z ↦ ½ Σ_ij W_ij (z_i − z_j)(z_i − z_j)' = Z'LZ."""
-    L = laplacian(W)
-    return lambda Z: symmetric(Z.T @ (L @ Z))
+def graph_scatter(W: Any, Z: Floats) -> Floats:
+    """Return Z'LZ = ½ Σ_ij W_ij (z_i − z_j)(z_i − z_j)'."""
+    return symmetric(Z.T @ (laplacian(W) @ Z))
 
 
-def inside_classes(form: Form, codes: Ints) -> Form:
-    """Return a form that joins samples of one class only.
-
-    Class means, which it ignores, cost no digits.
-    """
-    return lambda Z: form(within_classes(Z, codes))
-
-
-def total_form(Z: Floats) -> Floats:
+def total_scatter(Z: Floats) -> Floats:
     """Return Z'Z."""
     return symmetric(Z.T @ Z)
 
 
-def between_form(codes: Ints) -> Form:
-    """Return the form Z ↦ Z'E(E'E)⁻¹E'Z = Σ_c n_c m_c m_c' of centered Z."""
-
-    def form(Z: Floats) -> Floats:
-        means = class_means(Z, codes)
-        return symmetric((means.T * np.bincount(codes)) @ means)
-
-    return form
+def between_scatter(Z: Floats, codes: Ints) -> Floats:
+    """Return Z'E(E'E)⁻¹E'Z = Σ_c n_c m_c m_c' for the class means m_c of centered Z."""
+    means = class_means(Z, codes)
+    return symmetric((means.T * np.bincount(codes)) @ means)
 
 
 def symmetric(S: Any) -> Floats:
@@ -292,7 +257,10 @@ def class_means(Z: Floats, codes: Ints) -> Floats:
 
 
 def within_classes(Z: Floats, codes: Ints) -> Floats:
-    """Subtract the mean of its class from each row."""
+    """Subtract the mean of its class from each row.
+
+    Graphs that join samples of one class only have the same form of these rows, with more digits.
+    """
     return np.asarray(Z - class_means(Z, codes)[codes])
 
 
@@ -331,31 +299,26 @@ def ridge_of(A: Floats, Z: Floats, reg: float | None) -> float:
     raise rule_error("reg", rule, reg, "Raise it, leave it None, or lower `pca`.")
 
 
-def principal_axes(Z: Floats, keep: Any, within_rank: int) -> tuple[Floats, Floats, Floats]:
+def principal_axes(Z: Floats, keep: Any) -> tuple[Floats, Floats, Floats]:
     """Return the mean, the leading principal axes, and the coordinates of the rows along these."""
     mean = Z.mean(axis=0)
     Z = Z - mean
-    if within_rank == 0 or not Z.any():
+    if not Z.any():
         raise no_intrinsic_scatter()
     _, s, axes = linalg.svd(Z, full_matrices=False, check_finite=False)
     s = s[s > max(Z.shape) * np.finfo(np.float64).eps * s[0]]
-    axes = axes[: n_axes(s, keep, within_rank)]
+    axes = axes[: n_axes(s, keep)]
     return mean, axes, Z @ axes.T
 
 
-def n_axes(s: Floats, keep: Any, within_rank: int) -> int:
+def n_axes(s: Floats, keep: Any) -> int:
     """Return how many principal axes, of lengths ``s``, the parameter `pca` keeps."""
-    rank, shares = len(s), np.cumsum(s**2) / np.sum(s**2)
-
-    def holding(share: float) -> int:
-        return min(int(np.searchsorted(shares, share)) + 1, rank)
-
-    if is_auto(keep):
-        return rank if rank <= within_rank else min(holding(VARIANCE), within_rank)
+    rank = len(s)
     if keep is None:
         return rank
     if _is_share(keep):
-        return holding(float(keep))
+        shares = np.cumsum(s**2) / np.sum(s**2)
+        return min(int(np.searchsorted(shares, float(keep))) + 1, rank)
     if keep > rank:
         cure = "Lower it. None uses all axes along which the samples vary."
         raise rule_error("pca", f"not exceed the rank of the centered samples, {rank}", keep, cure)

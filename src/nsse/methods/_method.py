@@ -83,15 +83,19 @@ CHECKS: Mapping[str, Check] = {
 
 
 def checks(**own: Check) -> Mapping[str, Check]:
-    """Return `CHECKS` together with those of a method's own parameters."""
+    """Return `CHECKS` together with the checks of a method's own parameters."""
     return {**CHECKS, **own}
 
 
 class Method(EmbeddingClassifier):
-    """Base class of methods that learn their map at once and predict by the nearest sample.
+    """Base class of methods that learn a map and predict by the nearest training sample.
 
-    ``_learn(X, codes)`` sets the attributes of the method and returns the map. Codes are −1 for samples
-    that the parameter ``unlabeled`` marks, if a method has one.
+    A method defines three parts.
+
+    - ``_learn(X, codes)`` sets the fitted attributes and returns the map. Codes are −1 for samples that
+      are marked by the parameter ``unlabeled``, if a method has it.
+    - ``_checks`` contains a check for each parameter that is checked before the data are read.
+    - ``_scores(embedding, codes)`` returns the decision rule, if it is not the nearest labeled sample.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = CHECKS
@@ -111,7 +115,7 @@ class Method(EmbeddingClassifier):
         Returns
         -------
         self
-            The fitted estimator. If fit fails, the estimator is as it was before.
+            The fitted estimator. If fit fails, the estimator is unchanged.
         """
         self._check_parameters()
         X, y = self._validated(X, y)
@@ -183,9 +187,9 @@ class Lengths:
     Attributes
     ----------
     metric : Affine
-        Takes samples to where they are measured: from their mean, in units of length.
+        Takes samples to differences from their mean, in units of length.
     Z : ndarray or csr_array of shape (n_samples, n_features)
-        Training samples there.
+        Training samples in units of length.
     D2 : ndarray of shape (n_samples, n_samples)
         Their squared distances.
     unit : float

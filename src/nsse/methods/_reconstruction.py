@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from nsse._support.types import Bools, Floats, Ints
-from nsse.methods._graph_embedding import Form, total_form
+from nsse.methods._graph_embedding import total_scatter
 from nsse.methods._method import nearest_columns, others
 
 LOCAL_RIDGE = 1e-3
@@ -39,9 +39,9 @@ def residuals(D2: Floats, edges: Bools) -> sparse.csr_array:
     return sparse.csr_array(sparse.eye_array(N) - weights)
 
 
-def residual_form(R: Any) -> Form:
-    """Return the form Z ↦ Z'R'RZ. It ignores the mean of Z, because the weights add up to one."""
-    return lambda Z: total_form(R @ Z)
+def residual_scatter(R: Any, Z: Floats) -> Floats:
+    """Return Z'R'RZ. The mean of Z has no influence, because the weights add up to one."""
+    return total_scatter(R @ Z)
 
 
 def residual_rank(R: Any) -> int:

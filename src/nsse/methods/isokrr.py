@@ -61,8 +61,8 @@ class IsoKRR(Method):
         eigenvalues if that is smaller.
     n_neighbors : int, default=None
         Samples at the smallest dissimilarities joined in the graph (all of them if there are no more).
-        Two samples are joined if either is a neighbor of the other. None joins all pairs; with a
-        thousand samples or more a number is faster.
+        Two samples are joined if either is a neighbor of the other. None joins all pairs. With a
+        thousand samples or more, a number is faster.
     beta : float, default=10.0
         β, in squared units of length. A larger value gives distances less influence compared with the
         labels. None uses the square of the mean distance between samples, about 1 (see Notes).
@@ -106,13 +106,13 @@ class IsoKRR(Method):
 
     See Also
     --------
-    MReg : Regression with a term of the manifold.
+    MReg : Kernel ridge regression with a penalty along a graph.
 
     Notes
     -----
-    O(N³) time and O(N²) memory in the number N of samples; the number n of features has an influence on
-    distances only, so that n > N needs no care. [2]_ sets β to the mean distance; the square of it has
-    the units of d² and makes the result independent of the scale of X.
+    A fit takes O(N³) time and O(N²) memory for N samples. The number of features has an influence on
+    distances only, so more features than samples need no care. [2]_ sets β to the mean distance. Its
+    square has the units of d² and makes the result independent of the scale of X.
 
     References
     ----------

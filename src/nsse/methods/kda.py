@@ -7,7 +7,6 @@ ridge ρ‖v‖² is ρ times its squared norm in the space of the kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,15 +20,14 @@ from nsse.maps import KernelMap
 from nsse.methods._graph_embedding import (
     Forms,
     GraphEmbedding,
-    LinearSpace,
     Space,
-    between_form,
+    between_scatter,
     check_whole,
     graph_checks,
-    inside_classes,
+    linear_space,
     n_axes,
-    no_intrinsic_scatter,
-    total_form,
+    total_scatter,
+    within_classes,
 )
 from nsse.methods._method import Lengths
 
@@ -38,33 +36,22 @@ KERNELS = ("gaussian", "linear")
 SMALLEST_EIGENVALUE = 1e-12
 
 
-@dataclass(frozen=True)
-class KernelSpace(Space):
-    """Functions Σ_i c_i k(x_i, ·), along the principal axes of the kernel."""
+def kernel_space(lengths: Lengths, sigma: float, keep: Any) -> Space:
+    """Return the functions Σ_i c_i k(x_i, ·) along the kernel's principal axes that `pca` keeps."""
+    K = Gaussian().at(sigma)(lengths.D2.copy())
+    means = K.mean(axis=0)
+    K += means.mean() - means - means[:, np.newaxis]
+    gamma, U = linalg.eigh(K, overwrite_a=True, check_finite=False)
+    gamma, U = gamma[::-1], U[:, ::-1]
+    roots = np.sqrt(gamma[gamma > SMALLEST_EIGENVALUE * gamma[0]])
+    r = n_axes(roots, keep)
+    expansion = U[:, :r] / roots[:r]
 
-    lengths: Lengths
-    sigma: float
-    expansion: Floats
-    scores: Floats
+    def kernel_map(V: Floats) -> KernelMap:
+        coef = expansion @ V
+        return lengths.kernel_map(sigma, coef - coef.mean(axis=0))
 
-    @classmethod
-    def of(cls, lengths: Lengths, sigma: float, keep: Any, within_rank: int) -> KernelSpace:
-        """Return the axes that the parameter `pca` keeps."""
-        if within_rank == 0:
-            raise no_intrinsic_scatter()
-        K = Gaussian().at(sigma)(lengths.D2.copy())
-        means = K.mean(axis=0)
-        K += means.mean() - means - means[:, np.newaxis]
-        gamma, U = linalg.eigh(K, overwrite_a=True, check_finite=False)
-        gamma, U = gamma[::-1], U[:, ::-1]
-        roots = np.sqrt(gamma[gamma > SMALLEST_EIGENVALUE * gamma[0]])
-        r = n_axes(roots, keep, within_rank)
-        return cls(lengths, sigma, U[:, :r] / roots[:r], U[:, :r] * roots[:r])
-
-    def map(self, V: Floats) -> KernelMap:
-        """Return the functions with these coordinates, up to a constant."""
-        coef = self.expansion @ V
-        return self.lengths.kernel_map(self.sigma, coef - coef.mean(axis=0))
+    return Space(U[:, :r] * roots[:r], kernel_map)
 
 
 class KDA(GraphEmbedding):
@@ -81,18 +68,16 @@ class KDA(GraphEmbedding):
     n_components : int, default=None
         Dimension of the embedding, at most ``n_classes - 1``, which is the default.
     kernel : {"gaussian", "linear"}, default="gaussian"
-        k(x, x') = exp(−‖x − x'‖²/σ²), or x'x: the subspace of LDA.
+        k(x, x') = exp(−‖x − x'‖²/σ²), or x'x, which gives the subspace of LDA.
     sigma : float, default=2.0
         Scale σ of the Gaussian kernel, in units of length.
     length_unit : {"median"} or float, default="median"
         The unit of `sigma`. It is the median distance between training samples, so that the scale of X
         has no influence, or a length that is given as a number.
-    pca : {"auto"}, int, float or None, default=None
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of the scatter A within classes, it means the fewest that contain 95 % of the variance, and
-        at most that rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default=0.03
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the scatter A within classes, A + ρI.
         "auto" is 0.3 if the largest possible rank of A is less than three times the number of axes, as
@@ -104,7 +89,7 @@ class KDA(GraphEmbedding):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        Scatter between over scatter within classes of every coordinate, descending.
+        The ratio of scatter between to scatter within classes of every coordinate, descending.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -126,9 +111,9 @@ class KDA(GraphEmbedding):
 
     Notes
     -----
-    O(N³) time and O(N²) memory. The number n of features has an influence on distances only. The
-    Gaussian kernel matrix is regular, so that without a ridge each class of training samples becomes one
-    point for any samples. [1]_ therefore leaves out the weakest axes of the kernel (`pca`). Departs from
+    A fit takes O(N³) time and O(N²) memory. The number of features has an influence on distances only.
+    The Gaussian kernel matrix is regular, so without a ridge each class becomes one point, whatever the
+    training samples are. [1]_ therefore leaves out the weakest axes of the kernel (`pca`). Departs from
     [1]_: there is a ridge on all axes, and coordinates have unit scatter within classes, where [1]_ uses
     functions of unit norm. With a Gaussian kernel, the mean of the coordinates is not subtracted,
     because distances do not depend on it.
@@ -156,7 +141,7 @@ class KDA(GraphEmbedding):
         kernel: str = "gaussian",
         sigma: float = 2.0,
         length_unit: str | float = "median",
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = 0.03,
     ) -> None:
         self.n_components = n_components
@@ -166,15 +151,16 @@ class KDA(GraphEmbedding):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
-        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        within = inside_classes(total_form, codes)
-        return Forms(between_form(codes), within, len(codes) - len(self.classes_))
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
+        self.length_unit_ = lengths.unit
+        self.sigma_ = self.sigma * lengths.unit
+        within = total_scatter(within_classes(Z, codes))
+        return Forms(between_scatter(Z, codes), within, len(codes) - len(self.classes_))
 
-    def _space(self, lengths: Lengths, rank: int) -> KernelSpace | LinearSpace:
+    def _space(self, lengths: Lengths) -> Space:
         if self.kernel == "linear":
-            return LinearSpace.of(lengths.metric, lengths.Z, self.pca, rank)
-        return KernelSpace.of(lengths, self.sigma, self.pca, rank)
+            return linear_space(lengths.metric, lengths.Z, self.pca)
+        return kernel_space(lengths, self.sigma, self.pca)
 
     def _most_components(self) -> int:
         return len(self.classes_) - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nsse._support.types import Bools, Floats, Ints
-from nsse.methods._graph_embedding import Forms, LinearMethod, graph_form, inside_classes
+from nsse.methods._graph_embedding import Forms, LinearMethod, graph_scatter, within_classes
 from nsse.methods._method import (
     Lengths,
     gaussian_graph,
@@ -24,7 +24,7 @@ class LDE(LinearMethod):
     """Local discriminant embedding.
 
     A linear map V that pulls neighbors of different classes apart while neighbors of the same class
-    stay together [1]_: it maximizes
+    stay together [1]_. It maximizes
 
         tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
 
@@ -37,8 +37,8 @@ class LDE(LinearMethod):
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
         This is the number of features if there are more samples. "auto" takes ``n_classes - 1`` of them,
-        but three for fewer than four classes, or all if there are no more. None takes them all, the last
-        ones, which separate least, at the length of the first.
+        but three for fewer than four classes, or all if there are no more. None takes all of them. The
+        last ones, which separate least, have the same length as the first.
     n_neighbors : int, default=5
         Number of nearest samples of the same class that are joined in W (all of them in a class with no
         more). None joins all pairs of the same class.
@@ -51,12 +51,10 @@ class LDE(LinearMethod):
     length_unit : {"median"} or float, default="median"
         The unit of `beta`. It is the median distance between training samples, so that the scale of X
         has no influence, or a length that is given as a number.
-    pca : {"auto"}, int, float or None, default=None
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of the scatter of W (the number of samples minus the number of connected pieces of W, one
-        per class or more), it means the fewest that contain 95 % of the variance, and at most that rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(S)/`n_pca_components_` is added to the scatter S of W, S + ρI. "auto" is 0.3
         if the largest possible rank of S is less than three times the number of axes, as for images, and
@@ -73,8 +71,8 @@ class LDE(LinearMethod):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        Between-class over within-class scatter of every coordinate, descending. Both are positive
-        semidefinite, so negative values are rounding errors and set to zero.
+        The ratio of between-class to within-class scatter of every coordinate, descending. Negative
+        values are rounding errors and set to zero.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -94,14 +92,14 @@ class LDE(LinearMethod):
 
     See Also
     --------
-    LFDA : Its local relative.
+    LFDA : A similar method with local scaling.
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples
-    does not matter (unless neighbors are tied), nor does that of the classes, except that the order of
-    the labels determines signs. A ridge depends on the units of the features. If these differ and
-    samples are few, standardize the features first.
+    A fit takes O(N²) memory for the distances. Sparse samples are made dense. The order of the samples
+    has no influence, unless distances are equal. The order of the labels determines signs only. A ridge
+    depends on the units of the features. If these differ and samples are few, standardize the features
+    first.
 
     References
     ----------
@@ -125,7 +123,7 @@ class LDE(LinearMethod):
         n_neighbors_between: int | None = 20,
         beta: float | None = None,
         length_unit: str | float = "median",
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -136,13 +134,15 @@ class LDE(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         D2 = lengths.D2
         within, between = discriminant_edges(D2, codes, self.n_neighbors, self.n_neighbors_between)
         width = self.beta or mean_squared_length(D2, within, between)
-        self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
+        self.length_unit_ = lengths.unit
+        self.beta_ = width * lengths.unit * lengths.unit
         W, W_between = (gaussian_graph(D2, edges, width) for edges in (within, between))
-        return Forms(graph_form(W_between), inside_classes(graph_form(W), codes), graph_rank(W))
+        intrinsic = graph_scatter(W, within_classes(Z, codes))
+        return Forms(graph_scatter(W_between, Z), intrinsic, graph_rank(W))
 
 
 def discriminant_edges(

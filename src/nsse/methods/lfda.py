@@ -12,8 +12,8 @@ The scatters (Eqs. 9-12) are pairwise sums with the weights
     W_lw = A_ij/n_c          and  W_lb = A_ij (1/N − 1/n_c)   inside class c,
     W_lw = 0                 and  W_lb = 1/N                  between classes.
 
-The negative weights of W_lb are what makes rounding dangerous. With A_ij = 1 − (1 − A_ij) they turn into
-the between-class scatter of LDA plus the pairs that locality sets free,
+The negative weights of W_lb make rounding dangerous. With A_ij = 1 − (1 − A_ij), S_lb becomes the
+between-class scatter of LDA plus a sum over pairs of the same class that are not neighbors,
 
     S_lb = Σ_c n_c m_c m_c' + ½ Σ_same (1 − A_ij)(1/n_c − 1/N)(z_i − z_j)(z_i − z_j)',
 
@@ -36,11 +36,11 @@ from nsse.maps import LinearMap
 from nsse.methods._graph_embedding import (
     Forms,
     LinearMethod,
-    LinearSpace,
     check_whole,
     class_means,
     dense_rows,
     graph_checks,
+    linear_space,
     symmetric,
 )
 from nsse.methods._method import graph_rank
@@ -66,22 +66,20 @@ class LFDA(LinearMethod):
     n_components : int, default=None
         Dimension of the embedding. Unlike LDA, which ends at ``n_classes - 1``, LFDA has as many as
         there are principal axes in use, `n_pca_components_`. This is the number of features if there are
-        more samples. None takes them all; with the weighted metric the last ones hardly count.
+        more samples. None takes all of them. In the weighted metric, the last ones hardly count.
     n_neighbors : int, default=7
         σ_i is the distance from x_i to its neighbor of this rank in its class, or to the farthest
-        sample of its class if that has no more. Where that neighbor is a duplicate of x_i, σ_i is the
-        distance to the nearest sample of the class in another place.
+        sample of its class if that has no more. If that neighbor is a duplicate of x_i, σ_i is the
+        distance to the nearest different sample of the class.
     affinity : {"local_scaling", "ones"}, default="local_scaling"
-        "ones" takes every class for one neighborhood, A_ij = 1: the subspace of LDA.
+        "ones" makes every class one neighborhood, A_ij = 1, and gives the subspace of LDA.
     metric : {"weighted", "orthonormalized", "plain"}, default="weighted"
-        Length of the columns: "plain" has v'S_lw v = 1, "weighted" multiplies by √λ,
-        "orthonormalized" makes the columns orthonormal, keeping the span of the first of them.
-    pca : {"auto"}, int, float or None, default=None
+        Length of the columns. "plain" has v'S_lw v = 1, "weighted" multiplies by √λ, and
+        "orthonormalized" makes the columns orthonormal without changing the span of the first of them.
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of S_lw (the number of samples minus the number of classes), it means the fewest that
-        contain 95 % of the variance, and at most that rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(S_lw)/`n_pca_components_` is added to S_lw, S_lw + ρI. "auto" is 0.3 if the
         largest possible rank of S_lw is less than three times the number of axes, as for images, and
@@ -98,8 +96,7 @@ class LFDA(LinearMethod):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        λ, descending. S_lb is positive semidefinite, so negative values are rounding errors and set to
-        zero.
+        λ, descending. Negative values are rounding errors and set to zero.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -115,14 +112,14 @@ class LFDA(LinearMethod):
 
     See Also
     --------
-    LDE : Its relative by neighbors.
+    LDE : A similar method with neighbor graphs.
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. The result does not
-    depend on the order of the samples or of the classes, except that the order of the labels determines
-    signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge depends on the
-    units of the features. If these differ and samples are few, standardize the features first.
+    A fit takes O(N²) memory for the distances. Sparse samples are made dense. The result does not depend
+    on the scale of X or on the order of the samples. The order of the labels determines signs only.
+    Directions with λ = 0 or equal λ are not unique. A ridge depends on the units of the features. If
+    these differ and samples are few, standardize the features first.
 
     References
     ----------
@@ -152,7 +149,7 @@ class LFDA(LinearMethod):
         n_neighbors: int = 7,
         affinity: str = "local_scaling",
         metric: str = "weighted",
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -170,10 +167,10 @@ class LFDA(LinearMethod):
             affinities = [np.ones((len(rows), len(rows))) for rows in class_members(codes)]
         else:
             affinities = local_scaling(Z, codes, self.n_neighbors)
-        rank = sum(graph_rank(A) for A in affinities)
-        space = LinearSpace.of(metric, Z, self.pca, rank)
+        space = linear_space(metric, Z, self.pca)
         S_lb, S_lw = local_scatters(affinities, space.scores, codes)
-        return self._solved(space, Forms(lambda _: S_lb, lambda _: S_lw, rank), codes)
+        rank = sum(graph_rank(A) for A in affinities)
+        return self._solved(space, Forms(S_lb, S_lw, rank), codes)
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         if self.metric == "orthonormalized":

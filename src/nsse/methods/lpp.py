@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nsse._support.types import Ints
+from nsse._support.types import Floats, Ints
 from nsse.graphs import degrees
 from nsse.methods._graph_embedding import (
     Forms,
     LinearMethod,
     graph_checks,
-    graph_form,
-    inside_classes,
+    graph_scatter,
     symmetric,
+    within_classes,
 )
 from nsse.methods._method import Lengths, check_flag, graph_rank, neighbor_graph
 
@@ -30,7 +30,7 @@ from nsse.methods._method import Lengths, check_flag, graph_rank, neighbor_graph
 class LPP(LinearMethod):
     """Locality preserving projections.
 
-    A linear map V under which neighbors stay neighbors [1]_: it minimizes
+    A linear map V under which neighbors stay neighbors [1]_. It minimizes
 
         tr(V'X'(D − W)XV)   subject to   V'X'DXV = I,
 
@@ -42,9 +42,9 @@ class LPP(LinearMethod):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes the one of a few, from half to four times the number of classes, in which the
-        nearest other training sample tells most labels; if supervised, four times the number of classes,
-        or all if there are no more. None takes them all.
+        "auto" tries a few dimensions from half to four times the number of classes, and takes the one in
+        which the nearest other training sample predicts the most labels. If supervised, it takes four
+        times the number of classes, or all if there are no more. None takes all of them.
     supervised : bool, default=False
         Whether neighbors must have the same class. With False, labels are only used by the
         nearest-neighbor rule.
@@ -57,11 +57,10 @@ class LPP(LinearMethod):
     length_unit : {"median"} or float, default="median"
         The unit of `beta`. It is the median distance between training samples, so that the scale of X
         has no influence, or a length that is given as a number.
-    pca : {"auto"}, int, float or None, default=None
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of X'LX, it means the fewest that contain 95 % of the variance, and at most that rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'LX, A + ρI. "auto" is 3 (0.3 if
         supervised) if the largest possible rank of A is less than three times the number of axes, as for
@@ -77,7 +76,8 @@ class LPP(LinearMethod):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        X'DX over X'LX of every coordinate, descending: one over those of [1]_.
+        The ratio of X'DX to X'LX of every coordinate, descending. In [1]_, eigenvalues are the inverse
+        of these.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -97,12 +97,12 @@ class LPP(LinearMethod):
 
     See Also
     --------
-    NPE : Its relative by reconstruction.
-    LDE : With a graph between classes besides.
+    NPE : A similar method that preserves reconstructions by neighbors.
+    LDE : A similar method with a second graph, between classes.
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N, [1]_ projects
+    A fit takes O(N²) memory for the distances. Sparse samples are made dense. For n > N, [1]_ projects
     on all principal axes along which the samples vary. Every embedding of the training samples is then
     possible, including Laplacian eigenmaps, and the map follows the noise. Departs from [1]_: if there
     are few samples, a ridge is added to X'LX, which makes the map smooth. If it is supervised, columns
@@ -133,7 +133,7 @@ class LPP(LinearMethod):
         n_neighbors: int | None = 5,
         beta: float | None = None,
         length_unit: str | float = "median",
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -144,7 +144,7 @@ class LPP(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         if self.supervised and self.n_neighbors is None:
             W, self.beta_ = class_averages(codes), None
         else:
@@ -152,9 +152,9 @@ class LPP(LinearMethod):
             W, width = neighbor_graph(lengths.D2, self.n_neighbors, self.beta, own)
             self.beta_ = width * lengths.unit * lengths.unit
         self.length_unit_ = lengths.unit
-        D = degrees(W)[:, np.newaxis]
-        intrinsic = inside_classes(graph_form(W), codes) if self.supervised else graph_form(W)
-        return Forms(lambda Z: symmetric(Z.T @ (D * Z)), intrinsic, graph_rank(W))
+        penalty = symmetric(Z.T @ (degrees(W)[:, np.newaxis] * Z))
+        within = within_classes(Z, codes) if self.supervised else Z
+        return Forms(penalty, graph_scatter(W, within), graph_rank(W))
 
     @property
     def _ignores_labels(self) -> bool:

@@ -12,7 +12,13 @@ import numpy as np
 
 from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members, symmetric_graph
-from nsse.methods._graph_embedding import Forms, LinearMethod, graph_checks, graph_form, inside_classes
+from nsse.methods._graph_embedding import (
+    Forms,
+    LinearMethod,
+    graph_checks,
+    graph_scatter,
+    within_classes,
+)
 from nsse.methods._method import Lengths, check_edges, graph_rank, nearest_columns, others, unless
 
 
@@ -20,12 +26,12 @@ class MFA(LinearMethod):
     """Marginal Fisher analysis.
 
     A linear map V that draws neighbors of the same class together and pushes apart the pairs at the
-    margins of the classes [1]_: it maximizes
+    margins of the classes [1]_. It maximizes
 
         tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
 
-    with the rows of X as samples. W_ij = 1 where one of x_i and x_j is among the nearest of the other
-    in its class, W'_ij = 1 where the pair is among the nearest of x_i's class and all others.
+    with the rows of X as samples. W_ij = 1 if one of x_i and x_j is among the nearest samples of the
+    other in its class. W'_ij = 1 if the pair is among the nearest pairs of a class with all others.
 
     Parameters
     ----------
@@ -38,12 +44,10 @@ class MFA(LinearMethod):
     n_pairs : int, default=200
         Pairs of every class with the others that are joined in W', k₂ in [1]_. None joins all pairs of
         different classes.
-    pca : {"auto"}, int, float or None, default=None
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of the scatter A of W, it means the fewest that contain 95 % of the variance, and at most
-        that rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the scatter A of W, A + ρI. "auto" is 0.3
         if the largest possible rank of A is less than three times the number of axes, as for images, and
@@ -59,7 +63,7 @@ class MFA(LinearMethod):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        Scatter of W' over that of W of every coordinate, descending.
+        The ratio of the scatters of W' and W of every coordinate, descending.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -75,12 +79,12 @@ class MFA(LinearMethod):
 
     See Also
     --------
-    LDE : Its relative with neighbors of every sample, and Gaussian weights.
+    LDE : A similar method with neighbors of every sample, and Gaussian weights.
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
-    on principal axes first. With all pairs joined and classes of equal size the first
+    A fit takes O(N²) memory for the distances. Sparse samples are made dense. For n > N, [1]_ projects
+    on principal axes first. If all pairs are joined and all classes have the same size, the first
     ``n_classes - 1`` coordinates span the subspace of LDA.
 
     References
@@ -107,7 +111,7 @@ class MFA(LinearMethod):
         *,
         n_neighbors: int | None = 5,
         n_pairs: int | None = 200,
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -116,12 +120,12 @@ class MFA(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
-        return marginal_forms(lengths.D2, codes, codes, self.n_neighbors, self.n_pairs)
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
+        return marginal_forms(lengths.D2, Z, codes, codes, self.n_neighbors, self.n_pairs)
 
 
 def marginal_forms(
-    D2: Floats, codes: Ints, groups: Ints, n_neighbors: int | None, n_pairs: int | None
+    D2: Floats, Z: Floats, codes: Ints, groups: Ints, n_neighbors: int | None, n_pairs: int | None
 ) -> Forms:
     """Return the forms of W' and W with neighbors and pairs of groups. In MFA, groups are classes."""
     N = len(codes)
@@ -129,7 +133,8 @@ def marginal_forms(
     here, there = np.nonzero(nearest_columns(D2, same_group, n_neighbors))
     W = symmetric_graph(here, there, N)
     W_between = symmetric_graph(*marginal_pairs(D2, codes, groups, n_pairs), N)
-    return Forms(graph_form(W_between), inside_classes(graph_form(W), codes), graph_rank(W))
+    intrinsic = graph_scatter(W, within_classes(Z, codes))
+    return Forms(graph_scatter(W_between, Z), intrinsic, graph_rank(W))
 
 
 def marginal_pairs(D2: Floats, codes: Ints, groups: Ints, n_pairs: int | None) -> tuple[Any, Any]:

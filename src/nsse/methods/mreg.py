@@ -38,9 +38,8 @@ LEAST_SHARE = 1e-12
 class MReg(Method):
     """Manifold regularization in a reproducing kernel Hilbert space: Laplacian least squares.
 
-    One function f per class is fitted to targets 1 for its samples and 0 for all others, smooth both in
-    the space of the Gaussian kernel K and along the neighbor graph of the samples with Laplacian L
-    [1]_:
+    One function f per class is fitted to targets 1 for its samples and 0 for all others. It is smooth in
+    the space of the Gaussian kernel K and along the neighbor graph of the samples with Laplacian L [1]_:
 
         1/l Σ_labeled (y_i − f(x_i))² + γ_A ‖f‖²_K + γ_I/N² f'Lf  →  min.
 
@@ -60,7 +59,8 @@ class MReg(Method):
         Number of nearest samples that are joined in the graph, whatever their labels (all of them if
         there are no more). None joins all pairs.
     beta : float, default=None
-        Width of the weights exp(−‖x_i − x_j‖²/β), in squared units of length. None: the edges' mean.
+        Width of the weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the mean
+        squared length of the edges.
     normalized : bool, default=True
         Whether L is the normalized Laplacian D^(−1/2) (D − W) D^(−1/2), as in the experiments of [1]_,
         or D − W.
@@ -94,14 +94,14 @@ class MReg(Method):
 
     See Also
     --------
-    IsoKRR : Regression onto given coordinates.
+    IsoKRR : Regresses onto the coordinates of Isomap.
 
     Notes
     -----
-    O(N³) time and O(N²) memory in the number N of samples; the number n of features has an influence on
-    distances only, so that n > N needs no care. Targets −1 instead of 0, as in [1]_, would add the same
-    function to all scores and change no prediction. There is no intercept: far from all samples every
-    score vanishes.
+    A fit takes O(N³) time and O(N²) memory for N samples. The number of features has an influence on
+    distances only, so more features than samples need no care. Targets −1 instead of 0, as in [1]_,
+    would add the same function to all scores and change no prediction. There is no intercept, so all
+    scores are zero far from all samples.
 
     References
     ----------

@@ -8,16 +8,16 @@ after a reconstruction from its neighbors.
 
 from __future__ import annotations
 
-from nsse._support.types import Ints
-from nsse.methods._graph_embedding import Forms, LinearMethod, total_form
+from nsse._support.types import Floats, Ints
+from nsse.methods._graph_embedding import Forms, LinearMethod, total_scatter
 from nsse.methods._method import Lengths
-from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
+from nsse.methods._reconstruction import residual_matrix, residual_rank, residual_scatter
 
 
 class NPE(LinearMethod):
     """Neighborhood preserving embedding.
 
-    A linear map V under which every sample stays the same combination of its neighbors [1]_: with
+    A linear map V under which every sample stays the same combination of its neighbors [1]_. With
     weights w_ij that minimize ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, it minimizes
 
         Σ_i ‖V'x_i − Σ_j w_ij V'x_j‖²   subject to   V'X'XV = I,
@@ -28,20 +28,19 @@ class NPE(LinearMethod):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes the one of a few, from half to four times the number of classes, in which the
-        nearest other training sample tells most labels. None takes them all.
+        "auto" tries a few dimensions from half to four times the number of classes, and takes the one
+        in which the nearest other training sample predicts the most labels. None takes all of them.
     n_neighbors : int, default=5
         Number of nearest samples that reconstruct a sample (all if there are no more). None uses all.
-    pca : {"auto"}, int, float or None, default=None
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of X'R'RX, it means the fewest that contain 95 % of the variance, and at most that rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'R'RX, A + ρI. "auto" is 3 where
-        samples are few, that is where A can have a rank less than three times the number of axes, as for
-        images; else None. None adds nothing, or 1e-3 if A is singular on those axes. With 0, a singular
-        A raises an error.
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'R'RX, A + ρI. "auto" is 3 if the
+        largest possible rank of A is less than three times the number of axes, as for images, and None
+        otherwise. None adds nothing, or 1e-3 if A is singular on those axes. With 0, a singular A raises
+        an error.
 
     Attributes
     ----------
@@ -52,7 +51,8 @@ class NPE(LinearMethod):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        X'X over X'R'RX of every coordinate, descending: one over those of [1]_.
+        The ratio of X'X to X'R'RX of every coordinate, descending. In [1]_, eigenvalues are the inverse
+        of these.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -68,16 +68,15 @@ class NPE(LinearMethod):
 
     See Also
     --------
-    LPP : Its relative with Gaussian weights.
-    NPPE : The same for polynomials.
+    LPP : A similar method with Gaussian weights.
+    NPPE : The same objective for polynomials.
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. Local Gram matrices get
-    a ridge of 10⁻³ of their trace, as in locally linear embedding. For n > N [1]_ projects on the
-    principal axes first. Departs from [1]_: with all of them any embedding of the training samples is
-    within reach and the map follows the noise, so that a ridge is added to X'R'RX where samples are
-    few.
+    A fit takes O(N²) memory for the distances. Sparse samples are made dense. Local Gram matrices get a
+    ridge of 10⁻³ of their trace, as in locally linear embedding. For n > N, [1]_ projects on the
+    principal axes first. With all of them, every embedding of the training samples is possible, and the
+    map follows the noise. Departs from [1]_: if there are few samples, a ridge is added to X'R'RX.
 
     References
     ----------
@@ -100,7 +99,7 @@ class NPE(LinearMethod):
         n_components: int | str | None = "auto",
         *,
         n_neighbors: int | None = 5,
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -108,9 +107,9 @@ class NPE(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         R = residual_matrix(lengths.D2, self.n_neighbors)
-        return Forms(total_form, residual_form(R), residual_rank(R))
+        return Forms(total_scatter(Z), residual_scatter(R, Z), residual_rank(R))
 
     @property
     def _ignores_labels(self) -> bool:

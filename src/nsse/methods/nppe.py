@@ -28,10 +28,10 @@ from nsse.methods._graph_embedding import (
     Space,
     graph_checks,
     principal_axes,
-    total_form,
+    total_scatter,
 )
 from nsse.methods._method import Lengths
-from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
+from nsse.methods._reconstruction import residual_matrix, residual_rank, residual_scatter
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class PolynomialMap:
 
     @property
     def n_components(self) -> int:
-        """d."""
+        """Dimension d of the embedding."""
         return int(self.coef.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
@@ -71,27 +71,12 @@ class PolynomialMap:
         return in_row_blocks(block, X, *self.coef.shape)
 
 
-@dataclass(frozen=True)
-class PolynomialSpace(Space):
-    """Polynomials without mixed terms, along the principal axes of the powers."""
-
-    metric: Affine
-    sizes: Floats
-    mean: Floats
-    axes: Floats
-    scores: Floats
-
-    def map(self, V: Floats) -> PolynomialMap:
-        """Return the polynomials with these coordinates."""
-        return PolynomialMap(self.metric, self.sizes, self.mean, self.axes.T @ V)
-
-
 class NPPE(GraphEmbedding):
     """Neighborhood preserving polynomial embedding.
 
-    An explicit nonlinear map under which every sample stays the same combination of its neighbors
-    [1]_. Coordinates are polynomials in the features without products of several of them, f(x) = Σ_q
-    x^[q] V_q with the q-th powers x^[q] of all features, q = 1, …, degree. With weights w_ij that
+    A nonlinear map under which every sample stays the same combination of its neighbors [1]_.
+    Coordinates are polynomials in the features without products of several features, f(x) = Σ_q x^[q]
+    V_q with the q-th powers x^[q] of all features, q = 1, …, degree. With weights w_ij that
     minimize ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, the coefficients minimize
 
         Σ_i ‖f(x_i) − Σ_j w_ij f(x_j)‖²   subject to   Σ_i f(x_i) f(x_i)' = I.
@@ -102,30 +87,29 @@ class NPPE(GraphEmbedding):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes the one of a few, from half to four times the number of classes, in which the
-        nearest other training sample tells most labels. None takes them all.
+        "auto" tries a few dimensions from half to four times the number of classes, and takes the one
+        in which the nearest other training sample predicts the most labels. None takes all of them.
     degree : int, default=2
         p, the highest power. 1 is `NPE`.
     n_neighbors : int, default=5
         Number of nearest samples that reconstruct a sample (all if there are no more). None uses all.
-    pca : {"auto"}, int, float or None, default=None
+    pca : int, float or None, default=None
         The principal axes on which the problem is solved. None means all axes along which the samples
         vary, an int means this number of axes, and a float between 0 and 1 means the fewest that contain
-        this share of the variance. "auto" means all axes. If these are more than the largest possible
-        rank of the objective A, it means the fewest that contain 95 % of the variance, and at most that
-        rank.
+        this share of the variance.
     reg : {"auto"}, float or None, default="auto"
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the objective A, A + ρI. "auto" is 3
-        where samples are few, that is where A can have a rank less than three times the number of axes,
-        as for images; else None. None adds nothing, or 1e-3 if A is singular on those axes. With 0, a
-        singular A raises an error.
+        if the largest possible rank of A is less than three times the number of axes, as for images, and
+        None otherwise. None adds nothing, or 1e-3 if A is singular on those axes. With 0, a singular A
+        raises an error.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        Constraint over objective of every coordinate, descending: one over those of [1]_.
+        The ratio of constraint to objective of every coordinate, descending. In [1]_, eigenvalues are
+        the inverse of these.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -141,15 +125,15 @@ class NPPE(GraphEmbedding):
 
     See Also
     --------
-    NPE : The same for linear maps.
+    NPE : The same objective for linear maps.
 
     Notes
     -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N all
-    embeddings of the training samples are within reach of linear maps already. Departs from [1]_:
-    powers are of centered samples, each divided by its size, and a ridge is added to the objective
-    where samples are few. A rotation of the features changes the powers, hence the map. The principal
-    axes are those of the powers. Certified radii are for kernel and linear maps only.
+    A fit takes O(N²) memory for the distances. Sparse samples are made dense. For n > N, linear maps
+    suffice for every embedding of the training samples. Departs from [1]_: samples are centered before
+    powers are computed, every power is divided by its size, and a ridge is added to the objective if
+    there are few samples. A rotation of the features changes the powers and the map. Principal axes are
+    computed from the powers. Certified radii are for kernel and linear maps only.
 
     References
     ----------
@@ -174,7 +158,7 @@ class NPPE(GraphEmbedding):
         *,
         degree: int = 2,
         n_neighbors: int | None = 5,
-        pca: str | int | float | None = None,
+        pca: float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
@@ -183,16 +167,17 @@ class NPPE(GraphEmbedding):
         self.pca = pca
         self.reg = reg
 
-    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+    def _forms(self, lengths: Lengths, codes: Ints, Z: Floats) -> Forms:
         R = residual_matrix(lengths.D2, self.n_neighbors)
-        return Forms(total_form, residual_form(R), residual_rank(R))
+        return Forms(total_scatter(Z), residual_scatter(R, Z), residual_rank(R))
 
-    def _space(self, lengths: Lengths, rank: int) -> PolynomialSpace:
+    def _space(self, lengths: Lengths) -> Space:
         # Powers depend on the origin, which is therefore the mean, to the last digit.
         metric, mean = lengths.metric, lengths.Z.mean(axis=0)
         metric, Z = replace(metric, shift=metric.shift + mean / metric.scale), lengths.Z - mean
         sizes = power_sizes(Z, self.degree)
-        return PolynomialSpace(metric, sizes, *principal_axes(powers(Z, sizes), self.pca, rank))
+        mean, axes, scores = principal_axes(powers(Z, sizes), self.pca)
+        return Space(scores, lambda V: PolynomialMap(metric, sizes, mean, axes.T @ V))
 
     @property
     def _ignores_labels(self) -> bool:

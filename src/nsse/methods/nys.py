@@ -5,10 +5,6 @@
 with K̃ Y_k = λ_k Y_k on the training samples, where E is the mean over them. This is an expansion in the
 Gaussian K whose rows are divided by √E_x K(x, ·). At a training sample, it equals the eigenmap.
 
-With neighborhoods, K(a, b) is kept if ‖a − b‖ is at most the larger of the radii of a and b. The radius
-of a point is its distance to the nearest n_neighbors + 1 training samples. A training sample counts
-among its own neighbors, so that the rule is the same for old points and new ones.
-
 No scale and no number of coordinates is good for all data. Objects need fewer coordinates than classes,
 and faces under changing light as many as there are. By default, training samples are held out, embedded
 by the formula from the others, and predicted by their nearest neighbor, and the choice with the lowest
@@ -24,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Bools, Floats, Ints, SamplesLike
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.distances import in_row_blocks, squared_distances
 from nsse.graphs import degrees
@@ -35,12 +31,19 @@ from nsse.methods._eigenmaps import (
     normalized_eigenmap,
     unsupervised_signs,
 )
-from nsse.methods._method import Lengths, Method, check_width, checks, is_auto, unless
+from nsse.methods._method import (
+    Lengths,
+    Method,
+    check_width,
+    checks,
+    is_auto,
+    mean_squared_length,
+    others,
+    unless,
+)
 
 # Eigenvalues of K̃/N below this are rounding, and no number to divide by.
 SMALLEST_EIGENVALUE = 1e-10
-# Rounding of squared distances, in squared units of length, and relative to a radius.
-SLACK, RELATIVE_SLACK = 1e-12, 1e-9
 # Kernel scales that are tried, in units of length.
 SIGMAS = (1.0, 3.0)
 # Dimensions that are tried, in numbers of classes, together with n_classes − 1 and all coordinates.
@@ -52,7 +55,7 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class NystromMap:
-    """The extension of an eigenmap to all x.
+    """Extend an eigenmap to all x.
 
     Attributes
     ----------
@@ -64,22 +67,16 @@ class NystromMap:
         K.
     coef : ndarray of shape (n_samples, d)
         Y_ik / (λ_k √E_x K(x_i, x)).
-    radii2 : ndarray of shape (n_samples,) or None
-        Squared radii of the training samples; None keeps the whole kernel.
-    n_neighbors : int
-        Neighbors of a point, where there are radii.
     """
 
     metric: Affine
     centers: Any
     kernel: Gaussian
     coef: Floats
-    radii2: Floats | None = None
-    n_neighbors: int = 0
 
     @property
     def n_components(self) -> int:
-        """d."""
+        """Dimension d of the embedding."""
         return int(self.coef.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
@@ -87,18 +84,14 @@ class NystromMap:
         return in_row_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: SamplesLike) -> Floats:
-        D2 = squared_distances(self.metric(X), self.centers)
-        if self.radii2 is not None:
-            # Infinitely far samples are out of reach, because the kernel vanishes there.
-            D2[~within_reach(D2, self.radii2, self.n_neighbors)] = np.inf
-        return nystrom_values(self.kernel(D2), self.coef)
+        return nystrom_values(self.kernel.between(self.metric(X), self.centers), self.coef)
 
 
 class NYS(Method):
     """Laplacian eigenmaps with the Nyström extension.
 
-    The coordinates are eigenvectors Y_k of the normalized Gaussian kernel matrix, the constant-sign one
-    left out, and extend to all x by the formula that they satisfy at the training samples [1]_,
+    The coordinates are eigenvectors Y_k of the normalized Gaussian kernel matrix, without the leading
+    one. They extend to all x by the formula that they satisfy at the training samples [1]_,
 
         y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),    K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
 
@@ -110,27 +103,22 @@ class NYS(Method):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, smaller than the number of training samples. None means
-        ``n_classes - 1``. "auto" takes the one of a few, from half the number of classes to all
-        coordinates that the kernel has, in which the nearest neighbor makes the fewest mistakes on
-        training samples that are held out in turn (see Notes).
+        ``n_classes - 1``. "auto" tries a few dimensions from half the number of classes to all
+        coordinates that the kernel has, and takes the one in which the nearest neighbor makes the fewest
+        mistakes on held-out training samples (see Notes).
     sigma : {"auto"}, float or None, default="auto"
         Kernel scale σ in units of length. None takes the root mean square of the distances between the
-        pairs of training samples that the kernel keeps (see `n_neighbors`). "auto" takes 1 or 3, by the
-        same mistakes.
-    n_neighbors : int, default=None
-        Keep the kernel between neighbors only: K(a, b) = 0 unless one of the two is among the
-        ``n_neighbors`` nearest training samples of the other (a training sample not counted among its
-        own). None keeps all pairs. With a number, "auto" means None for the two parameters above.
+        training samples. "auto" takes 1 or 3, whichever makes fewer mistakes.
     length_unit : {"median"} or float, default="median"
-        The unit of `sigma`: the median distance between training samples, or a length in the units of
-        X.
+        The unit of `sigma`. It is the median distance between training samples, or a length in the units
+        of X.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The eigenmap: the map at the training samples.
+        The eigenmap, which is the map at the training samples.
     eigenvalues_ : ndarray of shape (n_components,)
-        λ_k, descending: eigenvalues of the matrix K̃(x_i, x_j). N, the trivial one, bounds them.
+        The eigenvalues λ_k of the matrix K̃(x_i, x_j), descending. They are at most N.
     sigma_ : float
         Kernel scale, in the units of X.
     length_unit_ : float
@@ -146,15 +134,14 @@ class NYS(Method):
 
     See Also
     --------
-    SUPLAP : The embedding that it extends.
+    SPE : Another extension of an eigenmap.
 
     Notes
     -----
-    Columns of the eigenmap have unit length. The number of features enters through distances only, so
-    that more features than samples need no care. Far from all training samples the map tends to 0. A
-    new point at the place of no training sample has one neighbor more than a training sample, since
-    it is not its own. A neighbor graph in several pieces may leave the coordinates undetermined; the
-    fit then warns (`DegenerateEmbeddingWarning`).
+    Columns of the eigenmap have unit length. The number of features has an influence on distances only,
+    so more features than samples need no care. Far from all training samples the map tends to 0. If
+    σ is so small that the kernel falls into several pieces, the coordinates may be undetermined. The fit
+    then warns (`DegenerateEmbeddingWarning`).
 
     A third of every class is held out, three times. The choice takes several times as long as a fit with
     given parameters. If there are more than 1000 samples, only a part is used.
@@ -182,54 +169,44 @@ class NYS(Method):
         n_components: int | str | None = "auto",
         *,
         sigma: float | str | None = "auto",
-        n_neighbors: int | None = None,
         length_unit: str | float = "median",
     ) -> None:
         self.n_components = n_components
         self.sigma = sigma
-        self.n_neighbors = n_neighbors
         self.length_unit = length_unit
 
     def _learn(self, X: SamplesLike, codes: Ints) -> NystromMap:
         dimensions = self._dimensions(len(codes))
         lengths = Lengths.of(X, self.length_unit)
-        D2 = lengths.D2
-        k = self.n_neighbors
-        radii2 = None
-        kept = np.ones(D2.shape, dtype=bool)
-        if k is not None:
-            radii2 = squared_radii(D2, k)
-            kept = within_reach(D2, radii2, k)
-        sigmas = self._sigmas(D2, kept)
+        sigmas = self._sigmas(lengths.D2)
         sigma, d = sigmas[0], dimensions[0]
         if len(sigmas) > 1 or len(dimensions) > 1:
-            sigma, d = held_out_choice(D2, codes, sigmas, dimensions)
+            sigma, d = held_out_choice(lengths.D2, codes, sigmas, dimensions)
         kernel = Gaussian().at(sigma)
-        K = np.where(kept, kernel(D2.copy()), 0.0)
+        K = kernel(lengths.D2.copy())
         values, Y, eigenmap = nystrom_eigenmap(K, d)
         if is_auto(self.n_components):  # the others are rounding
             n_existing = existing(values, len(K))
             values, Y = values[:n_existing], Y[:, :n_existing]
         coef = nystrom_coefficients(Y * unsupervised_signs(Y), values, K)
         if len(values) == d:
-            eigenmap.warn_if_degenerate("Raise `n_neighbors` or `sigma`, or change `n_components`.")
+            eigenmap.warn_if_degenerate("Raise `sigma`, or change `n_components`.")
         self.eigenvalues_ = values
-        self.length_unit_, self.sigma_ = lengths.unit, sigma * lengths.unit
-        return NystromMap(lengths.metric, lengths.Z, kernel, coef, radii2, k or 0)
+        self.length_unit_ = lengths.unit
+        self.sigma_ = sigma * lengths.unit
+        return NystromMap(lengths.metric, lengths.Z, kernel, coef)
 
     def _dimensions(self, n_samples: int) -> list[int]:
         """Return the dimension, or the candidates to choose from."""
         n_classes = len(self.classes_)
-        if is_auto(self.n_components) and self.n_neighbors is None:
+        if is_auto(self.n_components):
             return dimensions_tried(n_samples, n_classes)
-        wanted = None if is_auto(self.n_components) else self.n_components
-        return [check_eigenmap_components(wanted, n_samples, n_classes)]
+        return [check_eigenmap_components(self.n_components, n_samples, n_classes)]
 
-    def _sigmas(self, D2: Floats, kept: Bools) -> list[float]:
+    def _sigmas(self, D2: Floats) -> list[float]:
         """Return the kernel scale, or the candidates to choose from."""
-        if self.sigma is None or (is_auto(self.sigma) and self.n_neighbors is not None):
-            # Root mean square distance of different samples, or 1 if all samples are equal.
-            return [float(np.sqrt(D2[kept].sum() / (kept.sum() - len(D2)))) or 1.0]
+        if self.sigma is None:
+            return [float(np.sqrt(mean_squared_length(D2, others(len(D2)))))]
         return list(SIGMAS) if is_auto(self.sigma) else [float(self.sigma)]
 
 
@@ -261,25 +238,6 @@ def nystrom_values(K: Floats, coef: Floats) -> Floats:
     return np.asarray((K @ coef) / np.sqrt(means))
 
 
-def squared_radii(D2: Floats, k: int) -> Floats:
-    """Return the squared distance from every row to the nearest k + 1 columns, if there are as many.
-
-    A sample that is among the columns itself, at distance zero, so reaches its k nearest others.
-    """
-    k = min(k, D2.shape[1] - 1)
-    return np.asarray(np.partition(D2, k, axis=1)[:, k])
-
-
-def within_reach(D2: Floats, radii2: Floats, k: int) -> Bools:
-    """Return whether row and column are no farther apart than the larger of their radii.
-
-    ``radii2`` belongs to the columns. The radii of the rows are computed from ``D2``.
-    """
-    # Two routes to one distance must not disagree on an edge.
-    of_rows, of_columns = (r * (1.0 + RELATIVE_SLACK) + SLACK for r in (squared_radii(D2, k), radii2))
-    return np.asarray(np.maximum(of_rows[:, np.newaxis], of_columns) >= D2)
-
-
 def dimensions_tried(n_samples: int, n_classes: int) -> list[int]:
     """Return the dimensions from half the number of classes to N − 1, ascending."""
     wanted = [n_classes - 1, *(round(multiple * n_classes) for multiple in MULTIPLES), n_samples - 1]
@@ -289,12 +247,10 @@ def dimensions_tried(n_samples: int, n_classes: int) -> list[int]:
 def held_out_choice(
     D2: Floats, codes: Ints, sigmas: Sequence[float], dimensions: Sequence[int]
 ) -> tuple[float, int]:
-    """Return σ and d with the lowest error on held-out samples.
+    """Return σ and d with the lowest error on held-out samples, and the smallest d of equal errors.
 
-    If errors are equal, the smallest d is used.
-
-    Several dimensions are shares of the coordinates. If there are fewer samples, proportionally fewer
-    are taken.
+    Several dimensions are shares of the coordinates, so proportionally fewer coordinates are used if a
+    part of the samples is held out.
     """
     errors = np.zeros((len(dimensions), len(sigmas)))
     for train, held in folds(D2, codes):

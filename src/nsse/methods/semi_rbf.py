@@ -73,12 +73,12 @@ class SemiRBF(Method):
 
     Notes
     -----
-    O(N³) time for each round and O(N²) memory.
+    Each round takes O(N³) time. A fit takes O(N²) memory.
 
     See Also
     --------
-    SUPLAP : The same without samples that have no label.
-    NSSE : Learns map and embedding together, from both kinds of samples.
+    SUPLAP : The same method for labeled samples only.
+    NSSE : Learns map and embedding together.
 
     References
     ----------
@@ -150,9 +150,9 @@ def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> t
     codes : ndarray of shape (l,)
         Their classes.
     ridge : float
-        Of the interpolator: how smooth it is.
+        The ridge of the interpolator.
     n_rounds : int
-        In round r of R as many as r/R of the unlabeled samples take part.
+        In round r of R, a share of r/R of the unlabeled samples takes part.
     """
     n_own, n_rest = len(Y), len(K) - len(Y)
     own = np.arange(n_own)

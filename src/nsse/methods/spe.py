@@ -46,17 +46,13 @@ from nsse.methods._method import Lengths, Method, neighbor_graph
 PARALLEL = 1.0 - 1e-12
 # Largest |cos| to a sample of which nothing but rounding is left.
 ORTHOGONAL = 1e-14
-# LARS starts with this number of the most similar atoms. Others join if they are needed.
-WORKING = 128
-# Relative excess from which on an atom that was left out is needed.
-NEEDED = 1e-10
 # Largest relative excess of a code that passes for optimal.
 LARGEST_EXCESS = 1e-2
 
 
 @dataclass(frozen=True)
 class SparseCodingMap:
-    """The extension of an embedding of training samples to all x.
+    """Extend an embedding of training samples to all x.
 
     Attributes
     ----------
@@ -69,8 +65,8 @@ class SparseCodingMap:
     alpha : float
         The relative penalty of codes.
     metric, samples, embedding
-        Where distances are measured, the training samples there, and their coordinates: for an x that no
-        sample has anything in common with.
+        The map to units of length, the training samples in them, and their coordinates. They are used
+        for an x that is orthogonal to all training samples.
     """
 
     atoms: Any
@@ -83,7 +79,7 @@ class SparseCodingMap:
 
     @property
     def n_components(self) -> int:
-        """d."""
+        """Dimension d of the embedding."""
         return int(self.values.shape[1])
 
     def __call__(self, X: SamplesLike) -> Floats:
@@ -129,25 +125,26 @@ class SPE(Method):
         Dimension of the embedding, smaller than the number of training samples. None means
         ``n_classes - 1``.
     alpha : float, default=0.95
-        Penalty of the code, between 0 and 1: relative to the smallest one at which the code of the
-        sample vanishes, ``max |u_i'x|``. Larger values give sparser codes; at 1 the most similar sample
-        would be left alone.
+        Penalty of the code, between 0 and 1, relative to the smallest one for which the code of the
+        sample vanishes, ``max |u_i'x|``. Larger values give sparser codes. Close to 1, the code contains
+        the most similar training sample only.
     n_neighbors : int, default=None
-        Number of nearest samples that are joined in the graph (from either side). None joins all pairs.
+        Number of nearest samples that are joined in the graph. Two samples are joined if either is a
+        neighbor of the other. None joins all pairs.
     beta : float, default=None
         Width of the edge weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the
         mean squared length of the edges.
     length_unit : {"median"} or float, default="median"
-        The unit of `beta`: the median distance between training samples, or a length in the units of
-        X.
+        The unit of `beta`. It is the median distance between training samples, or a length in the units
+        of X.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The map at the training samples: the eigenmap, but for samples that are multiples of each other
-        (see Notes).
+        The map at the training samples. It is the eigenmap, except for samples that are multiples of
+        each other (see Notes).
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the pencil L y = λ D y, ascending; the trivial 0 is left out.
+        Eigenvalues of L y = λ D y without the trivial 0, ascending.
     length_unit_ : float
         The unit of length, in the units of X.
     map_ : SparseCodingMap
@@ -161,18 +158,17 @@ class SPE(Method):
 
     See Also
     --------
-    NYS : The other extension of an embedding.
+    NYS : Another extension of an eigenmap.
 
     Notes
     -----
-    Samples are coded as they are, without centring, over training samples of unit length: what
-    counts is the direction of a sample from the origin, as for images. A training sample is coded by
-    itself alone and keeps its coordinates. Training samples that are multiples of each other,
-    duplicates above all, share a code equally: each is mapped to their mean. With a single feature
-    all samples are such multiples, and SPE tells nothing apart. A sample orthogonal to all training
-    samples (the zero sample, for one) has no code and gets the coordinates of its nearest training
-    sample. More features than samples need no care. Every new sample is a regression of its own:
-    expect about a millisecond for each hundred training samples.
+    Samples are coded without centering over training samples of unit length, so only the direction of a
+    sample from the origin counts, as for images. A training sample is coded by itself alone and keeps
+    its coordinates. Training samples that are multiples of each other, such as duplicates, share a code
+    equally, and each is mapped to their mean. With a single feature, all samples are multiples of each
+    other, and SPE cannot separate them. A sample that is orthogonal to all training samples, such as the
+    zero sample, has no code and gets the coordinates of its nearest training sample. More features than
+    samples need no care. Every new sample takes a regression.
 
     A neighbor graph in several pieces may leave the coordinates undetermined. The fit then warns
     (`DegenerateEmbeddingWarning`).
@@ -256,31 +252,6 @@ def lasso_code(cosines: Floats, gram: Floats, alpha: float) -> tuple[Floats, flo
     penalty = alpha * float(np.abs(cosines).max())
     if penalty <= alpha * ORTHOGONAL:
         return np.zeros_like(cosines), 0.0
-    atoms = most_similar(cosines, WORKING)
-    while True:
-        part = lars(cosines[atoms], gram[np.ix_(atoms, atoms)], penalty)
-        active = np.flatnonzero(part)
-        residual = np.abs(cosines - part[active] @ gram[atoms[active]])
-        # An atom that is left out and within the penalty would get the coefficient zero.
-        left_out = residual.copy()
-        left_out[atoms] = 0.0
-        needed = int(np.sum(left_out > penalty * (1.0 + NEEDED)))
-        if needed == 0:
-            break
-        atoms = np.union1d(atoms, most_similar(left_out, min(needed, WORKING)))
-    code = np.zeros_like(cosines)
-    code[atoms] = part
-    return code, float(residual.max() / penalty - 1.0)
-
-
-def most_similar(cosines: Floats, k: int) -> Ints:
-    """Return the indices of the k largest magnitudes, ascending."""
-    k = min(k, len(cosines))
-    return np.sort(np.argpartition(-np.abs(cosines), k - 1)[:k])
-
-
-def lars(cosines: Floats, gram: Floats, penalty: float) -> Floats:
-    """Return the code over some atoms."""
     with warnings.catch_warnings():
         # LARS warns if it leaves out an atom in the span of the active ones, which is harmless, and if
         # it stops early, which is not. The excess distinguishes them.
@@ -294,7 +265,8 @@ def lars(cosines: Floats, gram: Floats, penalty: float) -> Floats:
             max_iter=max(500, 8 * len(gram)),
             return_path=False,
         )
-    return np.asarray(code)
+    residual = np.abs(cosines - gram @ code)
+    return np.asarray(code), float(residual.max() / penalty - 1.0)
 
 
 def parallel_groups(gram: Floats) -> tuple[Ints, Ints]:

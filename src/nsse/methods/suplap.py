@@ -7,7 +7,7 @@ similar to x_i than all samples are on average,
 
     exp(−‖x_i − x_j‖²/β) > (1/N) Σ_k exp(−‖x_i − x_k‖²/β)     (k = i included),
 
-so that dense regions get many and outliers few, without a number to choose.
+so that samples in dense regions get many neighbors and outliers get few.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class SUPLAP(Method):
 
         tr(Y'L_w Y) − μ tr(Y'L_b Y)   subject to   Y'Y = I,
 
-    with Laplacians of a within-class and a between-class neighbor graph: Y are the eigenvectors of
-    L_w − μ L_b to its smallest eigenvalues. Only then is it extended to new samples, by the Gaussian
-    interpolator f(x) = Σ c_i exp(−‖x − x_i‖²/σ²) with f(x_i) = y_i. NSSE learns both together.
+    with Laplacians of a within-class and a between-class neighbor graph. Y are the eigenvectors of
+    L_w − μ L_b to its smallest eigenvalues. Then the embedding is extended to new samples by the
+    Gaussian interpolator f(x) = Σ c_i exp(−‖x − x_i‖²/σ²) with f(x_i) = y_i. NSSE learns both together.
 
     Parameters
     ----------
@@ -59,23 +59,23 @@ class SUPLAP(Method):
     mu : float, default=0.001
         Weight of the separation between classes.
     n_neighbors : {"adaptive"}, int or None, default=None
-        Samples of the same class joined with weight exp(−‖x_i − x_j‖²/β): all of them (None), those more
-        similar to x_i than all samples are on average ("adaptive", [1]_), or a number of nearest ones
-        (all where there are fewer).
+        Samples of the same class that are joined with weight exp(−‖x_i − x_j‖²/β). None joins all of
+        them, "adaptive" joins those that are more similar to x_i than all samples are on average [1]_,
+        and a number joins as many of the nearest ones.
     n_neighbors_between : {"adaptive"}, int or None, default="adaptive"
-        Samples of other classes joined with weight 1, in the same way. None joins all pairs of
-        different classes; see Notes.
+        Samples of other classes that are joined with weight 1, in the same way. None joins all pairs of
+        different classes (see Notes).
     beta : float, default=None
         Width of similarities and weights, in squared units of length. None takes the mean squared
         distance between training samples.
     sigma : float, default=1.0
         Kernel scale σ of the interpolator, in units of length.
     ridge : float, default=1e-10
-        Added to the diagonal of the kernel matrix, so that duplicated samples can be interpolated:
-        f(x_i) = y_i − ridge·c_i, which matters for wide kernels with their large coefficients only.
+        Added to the diagonal of the kernel matrix, so that duplicated samples can be interpolated. Then
+        f(x_i) = y_i − ridge·c_i. The difference is small unless the kernel is wide.
     length_unit : {"median"} or float, default="median"
-        The unit of `sigma` and `beta`: the median distance between training samples, or a length in
-        the units of X.
+        The unit of `sigma` and `beta`. It is the median distance between training samples, or a length
+        in the units of X.
 
     Attributes
     ----------
@@ -102,20 +102,19 @@ class SUPLAP(Method):
 
     See Also
     --------
-    NSSE : Embedding and map learned together.
+    NSSE : Learns embedding and map together.
 
     Notes
     -----
-    [1]_ trades the two terms off in another form (largest eigenvectors under Y'D_w Y = I); this is the
-    form of Eq. (2) of [2]_. The number of features enters through distances only, so that more features
-    than samples need no care.
+    [1]_ combines the two terms in another form, with the largest eigenvectors under Y'D_w Y = I. This is
+    the form of Eq. (2) of [2]_. The number of features has an influence on distances only, so more
+    features than samples need no care.
 
     If every pair of different classes is joined, all centered vectors that are constant on the classes
-    have the same eigenvalue −μN: the problem is degenerate. Up to ``n_classes - 1`` dimensions the
-    embedding then puts each class on one point whatever the samples are, the coordinates are an
-    arbitrary basis, and below ``n_classes - 1`` an arbitrary part of one. The same holds, at the
-    eigenvalue 0, for classes without any edge to another. A fit whose coordinates are not determined
-    warns (`DegenerateEmbeddingWarning`).
+    have the same eigenvalue −μN, and the problem is degenerate. Up to ``n_classes - 1`` dimensions, the
+    embedding then puts each class on one point whatever the samples are, and the coordinates are an
+    arbitrary basis, or a part of one. The same holds at the eigenvalue 0 for classes without any edge to
+    another class. A fit whose coordinates are not determined warns (`DegenerateEmbeddingWarning`).
 
     References
     ----------
