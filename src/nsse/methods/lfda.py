@@ -26,7 +26,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from nsse._support.parameters import check_choice, check_count
 from nsse._support.types import Floats, Ints, SamplesLike
@@ -36,12 +36,13 @@ from nsse.maps import LinearMap
 from nsse.methods._graph_embedding import (
     Forms,
     LinearMethod,
+    between_scatter,
     check_whole,
-    class_means,
     dense_rows,
     graph_checks,
+    graph_scatter,
     linear_space,
-    symmetric,
+    within_classes,
 )
 from nsse.methods._method import graph_rank
 from nsse.metrics.learned import centered
@@ -169,7 +170,7 @@ class LFDA(LinearMethod):
             affinities = local_scaling(Z, codes, self.n_neighbors)
         space = linear_space(metric, Z, self.pca)
         S_lb, S_lw = local_scatters(affinities, space.scores, codes)
-        rank = sum(graph_rank(A) for A in affinities)
+        rank = graph_rank(block_diagonal(affinities))
         return self._solved(space, Forms(S_lb, S_lw, rank), codes)
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
@@ -201,21 +202,16 @@ def squared_scales(D2: Floats, n_neighbors: int, same_place: float) -> Floats:
 
 
 def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Floats, Floats]:
-    """Return S_lb and S_lw for affinities A ≤ 1 inside classes."""
-    means = class_means(Z, codes)
-    near, freed = np.empty_like(Z), np.empty_like(Z)
+    """Return S_lb and S_lw of centered Z, for affinities A ≤ 1 inside the classes."""
     # Laplacians inside classes are independent of class means, so distant classes cost no digits.
-    Z_w = Z - means[codes]
-    for rows, A in zip(class_members(codes), affinities, strict=True):
-        share = 1.0 / len(rows)
-        near[rows] = laplacian_times(share * A, Z_w[rows])
-        freed[rows] = laplacian_times((share - 1.0 / len(codes)) * (1.0 - A), Z_w[rows])
-    moved = means - Z.mean(axis=0)
-    S_lb = (moved.T * np.bincount(codes)) @ moved + Z_w.T @ freed
-    S_lw = Z_w.T @ near
-    return symmetric(S_lb), symmetric(S_lw)
+    inside = within_classes(Z, codes)[np.concatenate(class_members(codes))]
+    N = len(codes)
+    near = [A / len(A) for A in affinities]
+    freed = [(1.0 - A) * (1.0 / len(A) - 1.0 / N) for A in affinities]
+    S_lb = between_scatter(Z, codes) + graph_scatter(block_diagonal(freed), inside)
+    return S_lb, graph_scatter(block_diagonal(near), inside)
 
 
-def laplacian_times(W: Floats, Z: Floats) -> Floats:
-    """Return (D − W) Z of a dense graph."""
-    return np.asarray(W.sum(axis=1)[:, np.newaxis] * Z - W @ Z)
+def block_diagonal(blocks: list[Floats]) -> sparse.csr_array:
+    """Return the graph whose pieces are the blocks."""
+    return sparse.csr_array(sparse.block_diag(blocks))

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import laplacian
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints, SamplesLike
-from nsse.graphs import laplacian
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap
 from nsse.methods._method import Lengths, Method, check_flag, checks, neighbor_graph
@@ -150,7 +150,8 @@ class MReg(Method):
     def _learn(self, X: SamplesLike, codes: Ints) -> KernelMap:
         lengths, labeled = Lengths.of(X, self.length_unit), codes >= 0
         W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
-        L = normalized_laplacian(W) if self.normalized else laplacian(W)
+        # A sample without neighbors has a row and a column of zeros.
+        L = laplacian(W, normed=self.normalized)
         K = Gaussian().at(self.sigma)(lengths.D2)
         own, n_classes = codes[labeled], len(self.classes_)
         T = np.eye(n_classes)[own]
@@ -186,13 +187,3 @@ def lap_rls(
     own = np.einsum("ij,ji->i", K_own, C)[:, np.newaxis]  # h
     left_out = (K_own @ coef - own * targets) / np.maximum(1.0 - own, LEAST_SHARE)
     return coef, left_out
-
-
-def normalized_laplacian(W: Any) -> sparse.csr_array:
-    """Return D^(−1/2) (D − W) D^(−1/2). A sample without neighbors has a row and a column of zeros."""
-    L = laplacian(W)
-    D = L.diagonal()
-    scales = np.zeros_like(D)
-    np.power(D, -0.5, out=scales, where=D > 0)
-    scaling = sparse.diags_array(scales)
-    return sparse.csr_array(scaling @ L @ scaling)

@@ -45,7 +45,7 @@ class Metric(TransformerMixin, BaseEstimator, ABC):
     Attributes
     ----------
     components_ : {ndarray, sparse matrix, LinearOperator} of shape (n_components, n_features)
-        What differences of samples are multiplied by. Set by ``fit``.
+        The matrix that multiplies differences of samples. ``fit`` sets it.
     settled_at : float
         With so many samples per feature, a single sample has no influence on the metric that matters.
         Probabilities are then calibrated with the metric of all samples. The default is never.
@@ -205,7 +205,7 @@ class FixedMetric(Metric):
     Parameters
     ----------
     components : {array-like, sparse matrix} of shape (n_components, n_features)
-        What differences of samples are multiplied by.
+        The matrix that multiplies differences of samples.
 
     Attributes
     ----------
@@ -294,7 +294,7 @@ def own_metric(metric: Any) -> Any:
 
 
 def not_a_metric(got: Any) -> ValueError:
-    """Return the error of something that is no metric."""
+    """Return the error for an object that is not a metric."""
     rule = 'be "within", "euclidean", None, or an estimator whose fit sets components_'
     cure = "See nsse.metrics.Metric. For cosine distances, put Normalizer() before the model."
     return rule_error("metric", rule, got, cure)

@@ -1,4 +1,4 @@
-"""Euclidean distances."""
+"""Define the metric of Euclidean distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows behind a metric, and the affine map that takes new rows there.
+"""Contain the rows of a fit in its metric, and the affine map that takes new rows to the metric.
 
 Rows are first centered and divided by a power of two, so that their values are of order one. If there
 are no more rows than features, the map also projects new rows onto the affine hull of the rows
@@ -92,16 +92,16 @@ class Projection:
 
 @dataclass(frozen=True)
 class Learned:
-    """Rows that a metric was learned from, behind it.
+    """Contain the rows that a metric was learned from, multiplied by its matrix A.
 
     Attributes
     ----------
     affine : Affine
-        What takes rows there, with values of order one.
+        The map of rows to the metric, with values of order one.
     rows : ndarray or csr_array of shape (n_rows, n_outputs), or function returning it
         The rows.
     unit : float
-        What lengths in the units of the samples are multiplied by.
+        The factor that multiplies lengths in the units of the samples.
     gram : ndarray of shape (n_rows, n_rows) or None
         Inner products of the rows, if they are known.
     hull : Hull or None
@@ -191,7 +191,7 @@ def dense_rows(X: SamplesLike) -> Floats:
 
 
 def too_large(n_rows: int, n_columns: int) -> ValueError:
-    """Return the error for a matrix of a metric that is not valid."""
+    """Return the error for a matrix of a metric that would be too large."""
     sizes = [f"{8 * n_values / 1024**3:.1f} GiB" for n_values in (LARGEST, n_rows * n_columns)]
     cure = "Pass metric=None, or reduce the features first (TruncatedSVD)."
     rule = f"have matrices of at most {sizes[0]} in a learned metric"

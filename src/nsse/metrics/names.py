@@ -1,4 +1,4 @@
-"""The metric that a `metric` parameter means."""
+"""Find the metric that the value of a parameter ``metric`` describes."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Weights of features by how much of their variance lies between classes.
+"""Compute weights of features from how much of their variance lies between classes.
 
-Of the variance of a feature, and of its squared distance from the mean, the share
+The share of the variance of a feature that lies between the M classes is
 
-    r = 1 − [within/(N − M)] / [total/(N − 1)]
+    r = 1 − [within/(N − M)] / [total/(N − 1)],
 
-lies between the M classes, which is the adjusted η² of an analysis of variance. With r_j the larger of
-the two (the first alone without ``spreads``), not below 0,
+which is the adjusted η² of an analysis of variance. The same share is computed for the squared distance
+of the feature from its mean, unless ``spreads`` is False. Let r_j be the larger of the two shares of
+feature j, or 0 if both are negative. The weight of the feature is
 
     weight_j = max(√(r_j / max r), 1/20)^relevance.
 """

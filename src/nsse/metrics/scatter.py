@@ -1,4 +1,4 @@
-"""The scatter of differences within classes, S_w = Z'LZ with the Laplacian L of a within-class graph."""
+"""Compute the scatter within classes, S_w = Z'LZ with the Laplacian L of a within-class graph."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ WIDE = 1.4
 
 @dataclass(frozen=True)
 class Scatter:
-    """The data from which a metric was learned: S_w by its edges, and ρ.
+    """Contain S_w by its edges, and ρ, from which distances without a row are computed.
 
     Attributes
     ----------
     edges : csr_array of shape (n_rows, n_rows)
         ω_ij / (2 Σ ω) of the joined rows.
     floor : float
-        ρ, where rows are of order one (`centered`).
+        ρ, for rows of order one (`centered`).
     """
 
     edges: sparse.csr_array
@@ -43,9 +43,10 @@ class Scatter:
     def left_out_distances(self, D2: Floats, rows: Rows, left: Ints) -> Floats:
         """Return squared distances of some rows to all, each in the metric without its own edges.
 
-        ``D2`` are all squared distances behind A. S_w without the edges of row i is
-        S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
-        q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
+        ``D2`` are all squared distances in the metric. S_w without the edges of row i is
+        S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)'. Let V have the rows √c_e A(x_i − x_e), and let
+        q = V A(x_i − x_j). The squared distance of i and j is then ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q,
+        with the same ρ.
         """
         lost = self._lost(rows, left)
         counts = np.diff(self.edges.indptr)[left]
@@ -90,13 +91,13 @@ class Scatter:
 
 @dataclass(frozen=True)
 class ClassRoots:
-    """F with FF' = L, the Laplacian of a within-class graph, by blocks of classes of one size."""
+    """Contain F with FF' = L for a within-class graph, by blocks of classes of one size."""
 
     blocks: list[tuple[Ints, NDArray[Any]]]
 
     @classmethod
     def of(cls, W: sparse.csr_array, codes: Ints) -> ClassRoots:
-        """Build the scatter from the weights W of the edges, a csr_array."""
+        """Factorize the Laplacian of a graph with the weights W."""
         blocks, groups = [], members_by_size(codes)
         place, first = np.empty((2, len(codes)), dtype=np.intp)
         ends = np.cumsum([0] + [own.size * own.shape[1] for own in groups])
@@ -142,9 +143,10 @@ def scatter_edges(
     G: Floats | None,
     keys: NDArray[np.uint64] | None = None,
 ) -> Any:
-    """Return ω_ij / (2 Σ ω) of the within-class graph: S_w = Z'LZ with its Laplacian L.
+    """Return the graph ω_ij / (2 Σ ω), for whose Laplacian L S_w = Z'LZ.
 
-    G = ZZ' if it is known. If neighbors have the same distance, ``keys`` determine which one is used.
+    ``G`` is ZZ' if it is known. If neighbors have the same distance, ``keys`` determine which one is
+    used.
     """
     W: sparse.csr_array = within_class_graph(Z, codes, n_neighbors, G, keys)
     if np.any(weight != weight[0]):
@@ -154,7 +156,7 @@ def scatter_edges(
 
 
 def scatter_matrix(W: sparse.csr_array, Z: Floats) -> Floats:
-    """Return S_w = Z'LZ as the blocks of its lower half."""
+    """Return S_w = Z'LZ, of which only the lower half is computed."""
     n, LZ = Z.shape[1], np.asarray(W.sum(axis=1)).reshape(-1, 1) * Z - W @ Z
     S = np.zeros((n, n))
     for start in range(0, n, PANEL):
@@ -168,7 +170,8 @@ def along_scatter(
 ) -> tuple[Floats, Floats, Floats, float]:
     """Return eigenvalues of S_w of Z, the rows Z and X along its eigenvectors, and tr(S_w)/n.
 
-    G = ZZ' and H = XZ'. For every ρ, ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)².
+    ``G`` is ZZ', and ``H`` is XZ'. For every ρ,
+    ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)².
     """
     N, n = Z.shape
     W = scatter_edges(Z, codes, weight, n_neighbors, G)

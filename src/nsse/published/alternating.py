@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper, step by step: ``solver="alternating"``.
+"""Run Algorithm 1 of the paper, step by step (``solver="alternating"``).
 
     repeat   Y ← the d smallest eigenvectors of A = L_w − μ1 L_b + μ2 K⁻²     (line 4, Eqs. 12 and 13)
              σ ← argmin over a grid of μ2 tr(Y'K⁻²Y) + μ3/σ²                  (line 5, Eq. 14)

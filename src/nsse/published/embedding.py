@@ -1,4 +1,4 @@
-"""The embedding Y at one kernel scale σ: Eq. (12), solved without an inverse.
+"""Compute the embedding Y at one kernel scale σ, Eq. (12), without an inverse.
 
 The columns of Y are the eigenvectors of Eq. (13), A = L_w − μ1 L_b + μ2 K⁻², to its d smallest
 eigenvalues. Adding μ1 N to all eigenvalues changes no eigenvector and gives A = S + μ2 K⁻², which is
@@ -49,7 +49,7 @@ LARGEST_NOISE = 1e-2
 
 
 class RankError(ValueError):
-    """The kernel matrix has fewer independent columns than the embedding has coordinates."""
+    """Signal that the kernel matrix has fewer independent columns than the embedding coordinates."""
 
     def __init__(self, rank: int, n_components: int) -> None:
         rule = "not exceed the number of distinct samples (the rank of the kernel)"

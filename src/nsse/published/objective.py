@@ -1,4 +1,4 @@
-"""The objective of the paper, Eq. (11), as a function of the embedding Y and of the kernel scale σ.
+"""Define the objective of the paper, Eq. (11), as a function of the embedding Y and the kernel scale σ.
 
     tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 tr(Y'K⁻²Y) + μ3/σ²    subject to    Y'Y = I
 
@@ -25,7 +25,7 @@ from nsse.kernels import Gaussian
 
 @dataclass(frozen=True)
 class Weights:
-    """The parameters of Eq. (11): the weights, d, and the parameters of the within-class graph."""
+    """Contain the weights of Eq. (11), d, and the parameters of the within-class graph."""
 
     mu1: float
     mu2: float
@@ -41,7 +41,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything in Eq. (11) that does not depend on σ.
+    """Contain everything in Eq. (11) that does not depend on σ.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Problem:
 
     @property
     def shift(self) -> float:
-        """The number μ1 N, by which our eigenvalues exceed those of the paper's A, Eq. (13)."""
+        """The number μ1 N, by which our eigenvalues exceed the eigenvalues of A in Eq. (13)."""
         return self.weights.mu1 * len(self.codes)
 
     def kernel(self, sigma: float) -> Floats:

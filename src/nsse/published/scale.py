@@ -1,4 +1,4 @@
-"""The kernel scale σ by direct minimization: ``solver="joint"``.
+"""Find the kernel scale σ by direct minimization (``solver="joint"``).
 
 Departs from the paper: the best Y of Eq. (12) is eliminated from Eq. (11). This leaves the function of
 one variable g(σ) = Σ_{k ≤ d} λ_k(σ) + μ3/σ², and its minimum is the global minimum of Eq. (11). Every
@@ -58,7 +58,7 @@ BALANCED = (0.25, 0.75)
 
 @dataclass(frozen=True)
 class Found:
-    """The end of a search: the best embedding, and how it ended."""
+    """Contain the best embedding of a search, and how the search ended."""
 
     embedding: Embedding
     converged: bool
@@ -71,7 +71,7 @@ def minimize(recorder: Recorder, bounds: Bounds, tol: float, max_iter: int) -> F
 
 
 class Search:
-    """The search for the least g of a problem on an interval of σ.
+    """Search for the least g of a problem on an interval of σ.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Search:
 
     @property
     def best(self) -> Any:
-        """The point with the least g."""
+        """Return the point with the least g."""
         return min(self.seen, key=lambda point: point.excess)
 
     def run(self) -> Found:

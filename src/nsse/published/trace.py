@@ -1,4 +1,4 @@
-"""The steps that a search for σ reports, one per evaluation of Eq. (11), for every solver."""
+"""Record the steps of a search for σ, one per evaluation of Eq. (11), for every solver."""
 
 from __future__ import annotations
 
