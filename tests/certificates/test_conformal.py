@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from attacks import lead_gradient
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -318,3 +319,12 @@ def test_sets_and_typicality_hold_if_there_are_more_features_than_samples(fit):
         refused.append((model.typicality(X_new) <= 0.05).mean())
     assert abs(np.mean(held) - 0.9) < 3.5 * max(np.std(held, ddof=1), 0.02) / 6**0.5
     assert np.mean(refused) < 0.1
+
+
+def test_samples_without_entries_are_atypical_even_if_one_coordinate_is_that_of_a_training_sample():
+    """The classes 1 and 2 are mirror images, so the second coordinate of all others is 0."""
+    words = np.r_[np.repeat([0, 1, 2], [6, 3, 3]), 3, 4, 5]
+    labels = np.r_[np.repeat([0, 1, 2], [6, 3, 3]), 0, 0, 0]
+    model = SmoothEmbedding().fit(sparse.csr_array(np.eye(6)[words]), labels)
+    np.testing.assert_allclose(model.transform(sparse.csr_array((1, 6)))[0, 1], 0.0, atol=1e-12)
+    assert model.typicality(sparse.csr_array((1, 6))) == pytest.approx(1 / 16)

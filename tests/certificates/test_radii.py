@@ -19,6 +19,7 @@ from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
 from nsse.certificates.radii import reach
+from nsse.certificates.rounding import Front, widest_weight
 from nsse.kernels import Exponential, Gaussian, Matern32
 from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
@@ -364,3 +365,23 @@ def test_rounding_makes_no_reach_larger(kernel):
     assert np.all(reach(f, exact) < r * (1.0 + 1e-12))
     np.testing.assert_allclose(reach(f, exact), r, rtol=1e-6)
     assert np.all(reach(LinearMap(Affine.identity(2)), r) < r)
+
+
+def test_a_front_moves_samples_within_a_radius_by_less_than_its_reach():
+    front = replace(Front.through([], np.zeros((3, 2))), growth=0.1, error=np.full(3, 1e-3))
+    radius = front.radius(np.array([1e-3, 0.5, 2.0]))
+    np.testing.assert_allclose(radius, [0.0, 0.498 / 1.1, 1.998 / 1.1])
+    assert np.all(front.moved(radius)[1:] <= [0.5, 2.0])
+
+
+def test_rounding_of_earlier_steps_grows_behind_later_steps():
+    scale = Affine.diagonal(np.zeros(2), np.array([3.0, 2.0]))
+    front = replace(Front.through([], np.zeros((1, 2))), growth=1e-3)
+    behind = front.behind(scale, 1e-8, np.zeros((1, 2)))
+    assert behind.growth >= 3.0 * 1e-3 + 3.0 * 1e-8
+    assert behind.growth == pytest.approx(3e-3, rel=1e-3)
+
+
+def test_the_widest_weight_is_the_largest():
+    scores = Scores(np.array(["a", "b"]), np.array([[3.0, 4.0], [1.0, 0.0]]), np.zeros(2), np.arange(2))
+    assert widest_weight(scores) == 5.0
