@@ -92,7 +92,10 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": []}
-WIDE = tuple(f"research/{page}" for page in ("study", "measurements", "methods", "paper_tables"))
+WIDE = tuple(
+    f"research/{page}"
+    for page in ("study", "certified", "measurements", "methods", "paper_tables")
+)
 html_theme_options = {
     "header_links_before_dropdown": 7,
     # Pages of wide tables use the room of the list of headings.

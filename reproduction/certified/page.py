@@ -73,13 +73,15 @@ def text_of(rows: Sequence[Row]) -> str:
     """Return the page in Markdown."""
     frame = frame_of(rows)
     experiments = frame[["dataset", "size"]].drop_duplicates()
+    n_splits = frame["split"].nunique()
     return (
         (HERE / "certified.md")
         .read_text(encoding="utf-8")
         .format(
             n_experiments=len(experiments),
-            n_splits=int(frame["split"].max()) + 1,
+            splits=f"{n_splits} random split{'s' * (n_splits != 1)}",
             rows=len(rows),
+            sizes=" or ".join(str(size) for size in sorted(frame["size"].unique())),
             mnist=_mnist(frame),
             wins=_wins(frame),
             tables="\n\n".join(_tables(frame)),
