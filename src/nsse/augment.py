@@ -60,12 +60,11 @@ SETS: tuple[dict[str, Any], ...] = (
 class Augmentation(BaseEstimator, ABC):
     """Base class of augmentations, which make more training samples from each training sample.
 
-    A subclass defines ``__call__``. An object of it is then a value of the parameter ``augment`` of
-    `SmoothEmbedding`. A function of rows can be passed as well. Parameters are, like those of every
-    scikit-learn estimator, the arguments of ``__init__`` and are stored under the same names. Two
-    augmentations of the same class and with the same parameters are equal. A file cannot contain an
-    augmentation that nsse does not define. Set ``augment`` of the fitted model to None before you save
-    it.
+    A subclass defines ``__call__``. Pass an object of it as the parameter ``augment`` of
+    `SmoothEmbedding`. You can also pass a function of rows. As in scikit-learn, parameters are arguments
+    of ``__init__`` and are stored under the same names. Two augmentations of the same class and with the
+    same parameters are equal. A file cannot contain your own augmentation. Set ``augment`` of the fitted
+    model to None before you save it.
 
     See Also
     --------

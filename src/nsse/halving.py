@@ -322,7 +322,7 @@ def held_out_values(
 
 
 def best_places(losses: Floats) -> list[int]:
-    """Return the position of the user's setting, which is the first, and those of the lowest losses."""
+    """Return the positions of the user's setting, which is the first, and of the lowest losses."""
     order = [0, *np.argsort(losses, kind="stable").tolist()]
     return list(dict.fromkeys(order))[: SETTINGS_WITH_USES + 1]
 

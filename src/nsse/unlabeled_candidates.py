@@ -151,7 +151,7 @@ class UnlabeledSamples:
         return replace(near, codes=codes)
 
     def _used(self, train: Ints) -> Ints:
-        """Return the positions of the training rows, followed by those of the rows without a label."""
+        """Return the positions of the training rows, followed by the rows without a label."""
         return np.concatenate([train, np.arange(len(self.samples.codes), len(self.weights))])
 
     def _propagated(self, use: Any, train: Ints) -> Ints:

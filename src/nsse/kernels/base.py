@@ -55,8 +55,8 @@ class Kernel(ABC, BaseEstimator):
 
     A subclass defines the profile κ, its derivative and its curvature at zero. Fits, certificates,
     explanations, files, ONNX graphs and the page of the report then work with the kernel. A kernel may
-    have parameters of its own. Like those of every scikit-learn estimator, they are the arguments of
-    ``__init__`` and are stored under the same names, so that `sklearn.model_selection.GridSearchCV` can
+    have parameters of its own. As in scikit-learn, they are arguments of ``__init__`` and are stored
+    under the same names, so that `sklearn.model_selection.GridSearchCV` can
     search them, for example as ``kernel__alpha``.
 
     The width σ is not a parameter of the kernel. An object such as ``Matern32()`` has the width 1. A fit
@@ -326,9 +326,8 @@ class Kernel(ABC, BaseEstimator):
     def flaw(self) -> str | None:
         """Return why bounds that are computed from the kernel would be wrong, or None.
 
-        The values of the profile must be those of a completely monotone function, up to rounding, and
-        `rate` and `curvature` must be its derivatives. The kernels of nsse are proved to be valid and
-        are not checked.
+        The profile must be completely monotone, up to rounding, and `rate` and `curvature` must be its
+        derivatives. The kernels of nsse are proved to be valid and are not checked.
         """
         return None if self.is_proved else flaw_of(clone(self))
 

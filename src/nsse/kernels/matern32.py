@@ -15,7 +15,7 @@ from nsse.kernels.base import Kernel, proved
 class Matern32(Kernel):
     """The Matérn kernel with smoothness 3/2, (1 + √3 r/σ) exp(−√3 r/σ).
 
-    Its functions have one derivative. They can bend more sharply than those of the Gaussian kernel.
+    Its functions have one derivative, and they can bend more sharply than with the Gaussian kernel.
 
     See Also
     --------

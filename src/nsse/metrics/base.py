@@ -95,7 +95,7 @@ class Metric(TransformerMixin, BaseEstimator, ABC):
         """
 
     def transform(self, X: SamplesLike) -> NDArray[Any]:
-        """Map samples so that Euclidean distances between them are those of the metric.
+        """Map samples so that their Euclidean distances are the distances in the metric.
 
         Parameters
         ----------

@@ -238,8 +238,8 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
     def left_out_distances(self, D2: Floats, rows: Rows, left: Ints) -> Floats | None:
         """Return squared distances of some rows to all, each in the metric without its own edges.
 
-        The feature weights are those of all rows. If there are many more features than rows, left-out
-        rows would therefore look too good, and None is returned.
+        The feature weights are computed from all rows. If there are many more features than rows,
+        left-out rows would therefore look too good, and None is returned.
         """
         if float(self.relevance) > 0.0 and self.n_features_in_ > WIDE_WEIGHTS * len(D2):
             return None

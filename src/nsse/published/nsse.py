@@ -282,7 +282,7 @@ class NSSE(EmbeddingClassifier):
         return int(8 * n_samples * (MATRICES * n_samples + rows))
 
     def _weights(self, n_samples: int, n_classes: int) -> Weights:
-        """Check all parameters, and return those of Eq. (11)."""
+        """Check all parameters, and return the parameters of Eq. (11)."""
         if n_classes < 2:
             got, cure = (
                 Described(f"1 class, {self.classes_.tolist()[0]!r}"),
