@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nsse.certificates import certified_radius
 from nsse.maps import LinearMap
 from nsse.pipelines import split_pipeline
 
@@ -86,3 +87,15 @@ def projected(moved, X, radius):
     length = np.linalg.norm(change, axis=1, keepdims=True)
     outside = length > radius
     return X + np.where(outside, change * (radius / np.where(outside, length, 1.0)) * (1 - 1e-9), change)
+
+
+def assert_attacks_fail_inside_and_succeed_outside(model, new):
+    """Check that radii are positive and finite, that none is broken, and that attacks can succeed."""
+    radius = certified_radius(model, new)
+    has = radius > 0
+    assert has.mean() > 0.5
+    assert np.isfinite(radius).all()
+    for share in (0.5, 1.0):
+        assert not changed(model, new[has], share * radius[has]).any()
+    assert changed(model, new[has], 60 * radius[has]).mean() > 0.2
+    assert np.all(radius <= boundary(model, new, furthest=20.0) * (1 + 1e-9))
