@@ -275,7 +275,7 @@ def test_only_oracles_import_internals():
     [
         ("import nsse\nfrom nsse import NSSE\nimport nsse.plot", set()),
         ("from nsse.certificates import typicality\nfrom nsse.cli.app import app", set()),
-        ("from nsse.certificates import rounding", {"nsse.certificates.rounding"}),
+        ("from nsse.certificates import margins", {"nsse.certificates.margins"}),
         ("def f():\n    from nsse.ridge import Ridge", {"nsse.ridge.Ridge"}),
     ],
 )

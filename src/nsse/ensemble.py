@@ -18,7 +18,7 @@ import numpy as np
 
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.base import signs_of
-from nsse.maps import Member, norms_in
+from nsse.maps import Member
 from nsse.scores import Scores
 
 
@@ -40,6 +40,11 @@ class EnsembleMap:
 
     parts: tuple[Member, ...]
     rotation: Floats
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows that it takes."""
+        return self.parts[0].map.n_features
 
     @property
     def n_components(self) -> int:
@@ -79,20 +84,6 @@ class EnsembleMap:
             total += f.gradients(X, directions)
         return total
 
-    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
-        """Return how far a'f can fall if a sample moves, with a = w_own − w_rival.
-
-        a'f = Σ_c b_c S_c with b = Va is a mixture of Σ|b_c|/2 differences of two classes. The difference
-        of two classes of a member falls by at most max ‖w_i − w_j‖_Q ρ(δ) over their functions i and j.
-        """
-        b = (own - rival) @ self.rotation.T
-        falls = (b[:, :, np.newaxis] > 0.0) & (b[:, np.newaxis, :] < 0.0)
-        total = np.zeros(len(b))
-        for f, scores, weight in self.parts:
-            widest = np.where(falls, widest_differences(f.gram, scores), 0.0).max(axis=(1, 2))
-            total += weight * widest * f.change(distance)
-        return np.asarray(np.abs(b).sum(axis=1) / 2.0 * total)
-
 
 def centered(values: Floats) -> Floats:
     """Return values of the classes that add up to zero for every sample."""
@@ -109,19 +100,6 @@ def largest_functions(scores: Scores, F: Floats) -> Ints:
     for c, (start, stop) in enumerate(pairwise(starts)):
         found[:, c] = start + v[:, start:stop].argmax(axis=1)
     return found
-
-
-def widest_differences(gram: Floats, scores: Scores) -> Floats:
-    """Return max ‖w_i − w_j‖_Q over the functions i of one class and j of another, for every pair."""
-    n_classes = len(scores.classes)
-    starts = np.searchsorted(scores.codes, np.arange(n_classes))
-    widest = np.zeros((n_classes, n_classes))
-    for c, start in enumerate(starts):
-        stop = starts[c + 1] if c + 1 < n_classes else len(scores.codes)
-        for own in scores.weights[start:stop]:
-            norms = norms_in(gram, own - scores.weights)
-            widest[c] = np.maximum(widest[c], np.maximum.reduceat(norms, starts))
-    return widest
 
 
 def rotation_of(scores: Floats, codes: Ints, weights: Floats, n_classes: int) -> Floats:

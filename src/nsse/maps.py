@@ -6,8 +6,8 @@ The gradient of a sum of kernels behind the metric is Σ_j w_j (u − z_j) with 
 coefficient (`summed_gradients`). Jacobians, explanations and certificates all use it.
 
 A map contains what a certificate needs. For every direction a, |a'(f(u) − f(v))| is at most √(a'Qa)
-times a function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the
-kernel, C'K_ZZ C, or T'T. `reach` inverts the function, in the units of the samples.
+times `change`, a function of the distance of u and v behind the metric. Q is the Gram matrix of the
+coordinates in the space of the kernel, C'K_ZZ C, or T'T. `reach` is the inverse of `change`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.extmath import row_norms
@@ -35,6 +35,10 @@ class Map(Protocol):
     """
 
     @property
+    def n_features(self) -> int:
+        """Number of columns of the rows that the map takes."""
+
+    @property
     def n_components(self) -> int:
         """Number of coordinates."""
 
@@ -46,22 +50,6 @@ class Map(Protocol):
 
     def gradients(self, X: SamplesLike, A: Floats) -> Floats:
         """Return gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
-
-    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
-        """Return how far the difference of two class values can fall if a sample moves.
-
-        Parameters
-        ----------
-        own, rival : ndarrays of shape (n, d)
-            Weights w of the functions w'f of the class that leads and of its rival.
-        distance : ndarray of shape (n,)
-            The length of the move in the units of X.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            A bound that holds for every sample and every direction of the move.
-        """
 
     def members(self, scores: Scores) -> tuple[Member, ...]:
         """Return the kernel and linear maps whose weighted values make up the values of the classes."""
@@ -154,6 +142,16 @@ class KernelMap:
         return self.kernel.flaw() or self.kernel.flaw_among(self.centers)
 
     @property
+    def affine(self) -> Affine:
+        """A, the affine map that samples pass first."""
+        return self.metric
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows that it takes."""
+        return self.metric.n_features
+
+    @property
     def n_components(self) -> int:
         """d."""
         return int(self.coef.shape[1])
@@ -234,29 +232,32 @@ class KernelMap:
         width = max(len(self.coef), self.metric.n_features, self.metric.n_outputs)
         return in_row_blocks(of_rows, np.arange(X.shape[0]), width, self.metric.n_features)
 
-    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
-        """Return √(a'Qa) ρ(δ) with a = w_own − w_rival, for a move δ."""
-        return norms_in(self.gram, own - rival) * self.change(distance)
-
     def change(self, distance: Floats) -> Floats:
-        """Return ρ(δ) = √(2 − 2κ(s²δ²/σ²)) for a move δ and the stretch s of the metric.
-
-        No coordinate of unit norm changes by more.
-        """
-        return self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
+        """Return √(2 − 2κ(d²/σ²)), by which no function of unit norm changes more behind the metric."""
+        return self.kernel.change(distance)
 
     def reach(self, change: Floats) -> Floats:
-        """Return the distance in X within which no coordinate of unit norm changes by ``change``."""
-        return self.kernel.reach(change) / self.metric.norm
+        """Return the distance behind the metric within which no such function changes by ``change``."""
+        return self.kernel.reach(change)
+
+    @property
+    def unit_slope(self) -> float:
+        """The largest slope of a function of unit norm, in the units of the samples."""
+        return self.metric.norm * self.kernel.unit_slope
+
+    @property
+    def length_scale(self) -> float:
+        """σ."""
+        return self.kernel.sigma
+
+    @property
+    def has_local_bound(self) -> bool:
+        """Whether values and slopes give a bound. Slopes of sparse centers would be dense."""
+        return self.kernel.has_local_bound and not is_sparse(self.centers)
 
     def members(self, scores: Scores) -> tuple[Member, ...]:
         """Return the map as a single member."""
         return (Member(self, scores),)
-
-
-def norms_in(gram: Floats, A: Floats) -> Floats:
-    """Return √(a'Qa) for every row a."""
-    return np.asarray(np.sqrt(np.maximum(np.einsum("id,de,ie->i", A, gram, A), 0.0)))
 
 
 def summed_gradients(weights: Floats, U: Floats, Z: Matrix) -> Floats:
@@ -282,11 +283,23 @@ class LinearMap:
 
     affine: Affine
 
+    # Distances are those of the samples, and every bound by norms holds at every distance.
+    metric: ClassVar[None] = None
+    flaw: ClassVar[None] = None
+    unit_slope: ClassVar[float] = 1.0
+    length_scale: ClassVar[float] = np.inf
+    has_local_bound: ClassVar[bool] = False
+
     @cached_property
     def gram(self) -> Floats:
         """Q = T'T."""
         T = self.affine.dense()
         return products(T.T, T.T)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows that it takes."""
+        return self.affine.n_features
 
     @property
     def n_components(self) -> int:
@@ -305,17 +318,13 @@ class LinearMap:
         """Return gradients of a_i'f, which are equal for all rows, with one direction a_i per row."""
         return self.affine.pull_back(A)
 
-    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
-        """Return √(a'Qa) δ with a = w_own − w_rival, for a move δ."""
-        return norms_in(self.gram, own - rival) * self.change(distance)
-
     def change(self, distance: Floats) -> Floats:
-        """Return the move itself, because no coordinate of unit norm changes by more."""
-        return np.asarray(distance, dtype=np.float64)
+        """Return the distance, because no function of unit norm changes by more."""
+        return distance
 
     def reach(self, change: Floats) -> Floats:
-        """Return the distance within which no coordinate of unit norm changes by ``change``."""
-        return np.asarray(change, dtype=np.float64)
+        """Return the distance within which no function of unit norm changes by ``change``."""
+        return change
 
     def members(self, scores: Scores) -> tuple[Member, ...]:
         """Return the map as a single member."""

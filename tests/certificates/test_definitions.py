@@ -7,7 +7,8 @@ import pytest
 
 from nsse import SmoothEmbedding
 from nsse.certificates.conformal import lowered
-from nsse.certificates.radii import change, reach, rounding_of_sum
+from nsse.certificates.map_bounds import change, reach
+from nsse.certificates.radii import rounding_of_sum
 from nsse.ensemble import zero_sum_basis
 from nsse.scores import Scores
 

@@ -12,7 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from given_ensembles import GivenEnsemble, rotation_of
 from nsse import SmoothEmbedding, WithinMetric
 from nsse.affine import Affine
-from nsse.certificates import ConformalClassifier, certified_radius, lipschitz_bounds, radii, theorem_1
+from nsse.certificates import ConformalClassifier, certified_radius, lipschitz_bounds, margins, theorem_1
+from nsse.certificates.front import Front
+from nsse.certificates.margins import Margins
+from nsse.certificates.radii import Decision
 from nsse.ensemble import EnsembleMap
 from nsse.kernels import Exponential, Gaussian, Matern32
 from nsse.maps import KernelMap, LinearMap, Member
@@ -169,10 +172,8 @@ def literal_radius(model, x, steps=23):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "nearest", "scores and nearest", "kernels", "linear"])
 def test_radii_are_those_of_the_formula(name, fitted, new, monkeypatch):
-    monkeypatch.setattr(radii, "OWN", 100)
-    monkeypatch.setattr(
-        "nsse.certificates.rounding.DECOMPOSED", 0
-    )  # norms of metrics as they are stated
+    monkeypatch.setattr(margins, "OWN", 100)
+    monkeypatch.setattr("nsse.certificates.front.DECOMPOSED", 0)  # norms of metrics as they are stated
     expected = [literal_radius(fitted[name], x) for x in new[:4]]
     np.testing.assert_allclose(certified_radius(fitted[name], new[:4]), expected, rtol=1e-5)
 
@@ -195,7 +196,8 @@ def radii_by_norms(members, X, n_classes):
             for weight, v, norms, codes, f in parts:
                 own, others = np.flatnonzero(codes == c), np.flatnonzero(codes == rival)
                 lead = v[x, own][:, np.newaxis] - v[x, others]
-                total += weight * (lead - norms[np.ix_(own, others)] * f.change(r)).max(axis=0).min()
+                change = f.change(f.metric.norm * r)
+                total += weight * (lead - norms[np.ix_(own, others)] * change).max(axis=0).min()
             least = min(least, total)
         return least
 
@@ -210,8 +212,8 @@ def radii_by_norms(members, X, n_classes):
 
 @pytest.mark.parametrize("kernel", [Matern32(), Gaussian()])
 def test_the_second_bound_only_adds_to_the_norms(kernel, data, new, monkeypatch):
-    monkeypatch.setattr(radii, "OWN", 100)
-    monkeypatch.setattr("nsse.certificates.rounding.DECOMPOSED", 0)
+    monkeypatch.setattr(margins, "OWN", 100)
+    monkeypatch.setattr("nsse.certificates.front.DECOMPOSED", 0)
     members = [
         SmoothEmbedding(kernel=kernel),
         SmoothEmbedding(kernel=kernel, sigma=0.6, decision="nearest"),
@@ -265,20 +267,20 @@ def test_the_order_of_members_and_weights_of_zero_have_no_effect(fitted, data, n
 def test_margins_fall_with_the_distance_and_hold(name, fitted, new):
     """The bound of the sum is below every margin at random points of the ball."""
     model, new, rng = fitted[name], new[::6], np.random.default_rng(0)
-    decision = radii.Decision.of(model)
-    front = radii.Front.through([], new)
+    decision = Decision.of(model)
+    front = Front.through([], new)
     S = model.map_.class_scores(new)
     codes, before = S.argmax(axis=1), None
-    margins = [
-        radii.Margins.of(part, part.map(new), front, codes, decision.rounding, 0.0)
+    each = [
+        Margins.of(part, part.map(new), front, codes, decision.rounding, 0.0)
         for part in decision.members
     ]
     for r in (0.0, 0.02, 0.1, 0.3, 1.0, 5.0):
-        bound = sum(one.member.weight * one.least(np.full((len(new), 3), r)) for one in margins)
+        bound = sum(one.member.weight * one.least(np.full((len(new), 3), r)) for one in each)
         for rival in range(3):
             some = np.flatnonzero(codes != rival)
             rivals = np.full((len(some), 1), rival)
-            duels = [(one.member.weight, one.against(some, rivals)) for one in margins]
+            duels = [(one.member.weight, one.against(some, rivals)) for one in each]
             near = sum(weight * duel.least(np.full((len(some), 1), r)) for weight, duel in duels)[:, 0]
             assert np.all(near >= bound[some, rival] - 1e-12)
             for row, least in zip(some, near, strict=True):
@@ -296,8 +298,8 @@ def test_fewer_functions_give_smaller_radii(fitted, new, monkeypatch):
     for name in ("nearest", "scores and nearest", "one"):
         expected = certified_radius(fitted[name], new)
         for own, worst in ((1, 256), (4, 3), (1, 1)):
-            monkeypatch.setattr(radii, "OWN", own)
-            monkeypatch.setattr(radii, "WORST", worst)
+            monkeypatch.setattr(margins, "OWN", own)
+            monkeypatch.setattr(margins, "WORST", worst)
             radius = certified_radius(fitted[name], new)
             assert np.all(radius <= expected * (1 + 1e-9))
             assert np.median(radius) > 0.5 * np.median(expected)

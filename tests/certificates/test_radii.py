@@ -168,9 +168,9 @@ def test_values_and_slopes_bound_every_move(data, new):
 @pytest.mark.slow
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
 def test_radii_are_those_of_the_formula(data, new, decision, monkeypatch):
-    monkeypatch.setattr("nsse.certificates.radii.OWN", 100)
+    monkeypatch.setattr("nsse.certificates.margins.OWN", 100)
     monkeypatch.setattr(
-        "nsse.certificates.rounding.DECOMPOSED", 0
+        "nsse.certificates.front.DECOMPOSED", 0
     )  # the norm of the metric as it is stated
     model = SmoothEmbedding(decision=decision).fit(data.X, data.codes)
     np.testing.assert_allclose(model.map_.gram, literal_gram(model.map_), atol=1e-10)

@@ -58,29 +58,3 @@ def test_the_jacobian_agrees_with_differences(ensemble, new):
             2 * step
         )
         np.testing.assert_allclose(J[:, j], difference, atol=1e-7)
-
-
-def test_no_margin_falls_by_more_than_its_bound(ensemble, new):
-    rng = np.random.default_rng(0)
-    own, rival = (
-        ensemble.rotation[rng.integers(10, size=40)],
-        ensemble.rotation[rng.integers(10, size=40)],
-    )
-    for length in (0.1, 1.0, 10.0, 100.0):
-        steps = rng.normal(size=new.shape)
-        steps *= length / np.linalg.norm(steps, axis=1, keepdims=True)
-        fall = np.einsum("id,id->i", own - rival, ensemble(new) - ensemble(new + steps))
-        bound = ensemble.margin_loss(own, rival, np.full(40, length))
-        assert np.all(fall <= bound + 1e-12)
-
-
-def test_the_bound_of_one_member_is_between_its_own_and_that_of_its_widest_classes(models, ensemble):
-    """Rounding makes the difference of two classes a mixture of differences of any classes."""
-    f, scores = models[0].map_, models[0].scores_
-    alone = EnsembleMap((Member(f, scores, 2.0),), ensemble.rotation)
-    own, rival = np.array([(c, r) for c in range(10) for r in range(10) if c != r]).T
-    distance = np.full(len(own), 3.0)
-    each = 2.0 * f.margin_loss(scores.weights[own], scores.weights[rival], distance)
-    found = alone.margin_loss(ensemble.rotation[own], ensemble.rotation[rival], distance)
-    assert np.all(found >= each * (1.0 - 1e-12))
-    assert np.all(found <= each.max() * (1.0 + 1e-12))

@@ -17,14 +17,13 @@ from browser import Page, wait_for
 from given_ensembles import GivenEnsemble
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Images
-from nsse.certificates import certified_radius, radii
+from nsse.certificates import certified_radius, margins
 from nsse.certificates.conformal import ConformalClassifier, conformity
 from nsse.datasets import TableEncoder, load_dataset, load_inputs
 from nsse.datasets._images import area_average
 from nsse.kernels import Kernel
 from nsse.methods import LFDA, SUPLAP
 from nsse.report import Samples, write_report
-from nsse.report.explorer import live
 
 TOLERANCE = 1e-6
 
@@ -136,8 +135,7 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
 
 @pytest.mark.parametrize("weights", [(1.0,), (3.0, 2.0)])
 def test_many_functions_of_a_class_have_one_bound(browser, tmp_path, digits_split, monkeypatch, weights):
-    for module in (radii, live):
-        monkeypatch.setattr(module, "WORST", 3)
+    monkeypatch.setattr(margins, "WORST", 3)
     X_train, X_test, y_train, y_test = digits_split
     models = [SmoothEmbedding(decision="nearest", sigma=sigma) for sigma in (0.65, 1.5)]
     model = GivenEnsemble(models[: len(weights)], weights).fit(X_train, y_train)

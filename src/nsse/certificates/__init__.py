@@ -1,8 +1,9 @@
 """Certify how far a prediction can be trusted, by proofs about the map instead of more data.
 
 - ``radii``: the distance within which no change of x changes its label, through pipelines,
+- ``margins``, ``slopes``: by how much one member of a model prefers the label around a sample,
+- ``front``, ``map_bounds``: bounds of steps and maps, with rounding errors,
 - ``accuracy``: the share of samples that are right and have a radius above a limit, as a scorer,
-- ``rounding``: bounds of rounding errors in these results,
 - ``lipschitz``: Proposition 1, tighter bounds, and the steepest place that was found,
 - ``theorem``: Theorem 1 of the paper, term by term,
 - ``generalization``: radii and distances of samples with labels,

@@ -36,8 +36,10 @@ from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import is_sparse
-from nsse.certificates.radii import Decision, behind_metric, change, checked_samples, norms_between
-from nsse.certificates.rounding import EPS, Front, MapBounds, widest_weight
+from nsse.certificates.front import EPS, Front
+from nsse.certificates.map_bounds import bounds_of, change, widest_weight
+from nsse.certificates.margins import norms_between
+from nsse.certificates.radii import Decision, checked_samples
 from nsse.maps import Member
 from nsse.metrics.base import as_metric
 from nsse.pipelines import check_model, opened
@@ -364,8 +366,8 @@ def rise_of_member(member: Member, front: Front, radius: float, decision: Decisi
     """
     f, scores, weight = member
     F = f(front.Z)
-    bounds = MapBounds.of(f, front.Z, F)
-    moved = behind_metric(front, f).moved(np.full(len(F), radius))
+    bounds = bounds_of(f, front.Z, F)
+    moved = front.before(f).moved(np.full(len(F), radius))
     images = scores.weights @ bounds.factor
     if decision.is_sum:
         norms = norms_of_centered(scores, scores.functions(F), images)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ from nsse._support.errors import rule_error, rule_message
 from nsse._support.parameters import check_count
 from nsse._support.types import Floats, Matrix, SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
+from nsse.certificates.map_bounds import bounds_anywhere, require_valid
 from nsse.certificates.radii import checked_samples
-from nsse.certificates.rounding import MapBounds, require_valid
 from nsse.maps import KernelMap, LinearMap, Member, summed_gradients
 
 STARTS = 3  # steepest points from which to climb
@@ -151,19 +152,29 @@ def row_sum_bound(f: KernelMap) -> float:
 
 def rkhs_bound(f: KernelMap) -> float:
     """Return √(2γ)/σ √λmax(Q), from √(2 − 2κ(t)) ≤ √(2γ) r/σ. Q is raised by its rounding error."""
-    factor = MapBounds.of(f, None, np.empty((0, 1))).factor
+    factor = bounds_anywhere(f).factor
     return f.kernel.unit_slope * float(np.linalg.norm(factor, 2))
 
 
+@singledispatch
 def lipschitz_constant(f: Any) -> float:
-    """Return the smallest constant that is proved for a map, in the units of the samples."""
-    if isinstance(f, LinearMap):
-        return f.affine.norm
-    if isinstance(f, KernelMap):
-        require_slope(f)
-        return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
+    """Return the smallest constant that is proved for a map, in the units of the samples.
+
+    This one is for ensembles, whose values are weighted sums.
+    """
     total = sum(member.weight * slope_of_values(member) for member in f.members(None))
     return float(np.linalg.norm(f.rotation, 2)) * total
+
+
+@lipschitz_constant.register(KernelMap)
+def _of_kernels(f: KernelMap) -> float:
+    require_slope(f)
+    return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
+
+
+@lipschitz_constant.register(LinearMap)
+def _of_matrix(f: LinearMap) -> float:
+    return f.affine.norm
 
 
 def slope_of_values(member: Member) -> float:
@@ -173,12 +184,8 @@ def slope_of_values(member: Member) -> float:
     then a maximum of functions and changes no faster than the steepest of them.
     """
     f, scores, _ = member
-    affine = f.metric if isinstance(f, KernelMap) else f.affine
-    bounds = MapBounds.of(f, np.zeros((1, affine.n_features)), np.zeros((1, f.n_components)))
-    images = (scores.weights - scores.weights.mean(axis=0)) @ bounds.factor
-    if isinstance(f, KernelMap):
-        require_slope(f)
-        images = images * (f.metric.norm * f.kernel.unit_slope)
+    require_slope(f)
+    images = (scores.weights - scores.weights.mean(axis=0)) @ bounds_anywhere(f).factor * f.unit_slope
     if scores.has_one_per_class:
         return float(np.linalg.norm(images, 2))
     lengths = np.linalg.norm(images, axis=1)
@@ -186,10 +193,10 @@ def slope_of_values(member: Member) -> float:
     return float(np.linalg.norm(steepest))
 
 
-def require_slope(f: KernelMap) -> None:
+def require_slope(f: Any) -> None:
     """Raise an error if the kernel is not valid, or has functions of unbounded slope."""
     require_valid(f)
-    if not math.isfinite(f.kernel.curvature):
+    if not math.isfinite(f.unit_slope):
         rule = "have a kernel of finite curvature, because other kernels have no Lipschitz bound"
         cure = "Use Gaussian or Matern32. `certified_radius` takes all kernels."
         raise rule_error("model", rule, f.kernel, cure)

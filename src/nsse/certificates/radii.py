@@ -21,51 +21,37 @@ bisection. For a single member (1) can be inverted. For a kernel ρ_k never exce
 may stay positive however far x moves, and then the radius is infinite. Linear maps have ρ_k(d) = d.
 
 Some kernels have a second bound (`Kernel.local_bound`), which uses the value and the slope of the
-difference at x (`Local`). It replaces (1) where it is larger, which about doubles the radii.
+difference at x (`nsse.certificates.slopes`). It replaces (1) where it is larger, which about doubles the
+radii.
 
-All radii are rounded down (`nsse.certificates.rounding`). Leads are lowered by what rounding can change
-at x and at the moved sample, norms are raised, and the sum is lowered by what the computed scores of
-an ensemble can differ from it. At most `OWN` functions of class c are tried for each sample, and at most
-`WORST` functions of each rival class get the second bound. Both can only make a radius smaller.
+All radii are rounded down (`nsse.certificates.front`, `nsse.certificates.map_bounds`), and the sum is
+lowered by what the computed scores of an ensemble can differ from it. The margins of one member are in
+`nsse.certificates.margins`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_message
 from nsse._support.samples import validate_data
-from nsse._support.types import Bools, Floats, Ints, SamplesLike
-from nsse.affine import dense_array, is_sparse
-from nsse.certificates.rounding import (
-    EPS,
-    PRODUCT_ROUNDING,
-    TINY,
-    Front,
-    MapBounds,
-    is_ordinary,
-    require_valid,
-    widest_weight,
-)
-from nsse.distances import in_row_blocks, squared_distances
-from nsse.kernels import Kernel
-from nsse.maps import KernelMap, LinearMap, Member, summed_gradients
+from nsse._support.types import Bools, Floats, SamplesLike
+from nsse.certificates.front import EPS, Front
+from nsse.certificates.map_bounds import is_ordinary, require_valid, widest_weight
+from nsse.certificates.margins import BLOCK_VALUES, Margins, values_held
+from nsse.maps import KernelMap, LinearMap, Member
 from nsse.pipelines import opened
 from nsse.scores import Scores
 
-# Functions of the own class that are tried, and functions of a rival class that are looked at closely.
-OWN, WORST = 4, 256
 # Steps of a bisection, the precision at which it ends, and steps of the search for its upper end.
-HALVINGS, PRECISION, EXPANSIONS = 60, 1e-13, 60
-# Local bounds are below rounding from so many σ on.
-SATURATED = 7.0
-BLOCK_VALUES = 2_000_000
+HALVINGS = 60
+PRECISION = 1e-13
+EXPANSIONS = 60
 LEAST_ROWS = 16  # number in a block, so that products of matrices are worth their overhead
 
 
@@ -151,28 +137,6 @@ def checked_samples(model: Any, X: SamplesLike) -> Any:
     return validate_data(model, X, reset=False, accept_sparse="csr", dtype=floats)
 
 
-def has_local_bound(f: Any) -> TypeGuard[KernelMap]:
-    """Return whether values and slopes give a bound. Slopes of sparse centers would be dense."""
-    return isinstance(f, KernelMap) and f.kernel.has_local_bound and not is_sparse(f.centers)
-
-
-def behind_metric(front: Front, f: Any) -> Front:
-    """Return the front with the metric of a kernel map behind it."""
-    return front.behind(f.metric, EPS, None) if isinstance(f, KernelMap) else front
-
-
-def reach(f: Any, change: Floats) -> Floats:
-    """Return the distance behind the metric within which no function of norm 1 changes by ``change``."""
-    safe = change * (1.0 - 8 * EPS)
-    return f.kernel.reach(safe) * (1.0 - 8 * EPS) if isinstance(f, KernelMap) else safe
-
-
-def change(f: Any, distance: Floats) -> Floats:
-    """Return ρ, by which no function of norm 1 changes more within a distance behind the metric."""
-    safe = distance * (1.0 + 8 * EPS)
-    return f.kernel.change(safe) * (1.0 + 8 * EPS) if isinstance(f, KernelMap) else safe
-
-
 @dataclass(frozen=True)
 class Decision:
     """The label of a fitted model as the class with the largest sum over its members.
@@ -200,8 +164,7 @@ class Decision:
         """Return the decision of a fitted model. If nothing is proved about it, an error is raised."""
         members = require_certifiable(model)
         for member in members:
-            if isinstance(member.map, KernelMap):
-                require_valid(member.map)
+            require_valid(member.map)
         f, scores = model.map_, model.scores_
         if any(member.map is f for member in members):
             return cls(members)
@@ -214,7 +177,7 @@ class Decision:
     @property
     def rows_of_block(self) -> int:
         """The number of samples that are certified at once."""
-        held = sum(_values_held(member) for member in self.members)
+        held = sum(values_held(member) for member in self.members)
         return max(LEAST_ROWS, 4 * BLOCK_VALUES // max(held, 1))
 
     def radius(self, front: Front) -> Floats:
@@ -239,251 +202,11 @@ def rounding_of_sum(rotation: Floats, scores: Scores, n_members: int) -> float:
     is orthonormal and W = V, they are S without its mean, up to rounding. WV' − (I − 11'/n) is computed
     here, so that nothing has to be trusted.
     """
-    W, V, n = scores.weights, rotation, len(rotation)
+    W, V = scores.weights, rotation
+    n = len(V)
     wrong = float(np.linalg.norm(W @ V.T - (np.eye(n) - 1.0 / n), axis=1).max())
     products = 8.0 * (n + 8) * EPS * widest_weight(scores) * float(np.linalg.norm(V))
     return 4.0 * np.sqrt(n) * (wrong + products) + 8.0 * (n + n_members + 8) * EPS
-
-
-def _values_held(member: Member) -> int:
-    """Return how many numbers are held for each sample."""
-    scores, d = member.scores, member.map.n_components
-    sizes = np.bincount(scores.codes)
-    kept = int(np.minimum(sizes, WORST).sum())
-    own, rivals = min(OWN, int(sizes.max())), min(WORST, int(sizes.max()))
-    return 2 * d**2 + len(scores.codes) + 2 * own * kept + own * rivals * (d + 6)
-
-
-@dataclass(frozen=True)
-class Margins:
-    """The leads of functions of the label over those of all classes, for one member at samples.
-
-    Functions of the own class count as rivals, too. They are computed for the sake of equal shapes, and
-    nobody uses the result.
-
-    Attributes
-    ----------
-    member : Member
-        The map, its functions and their weight.
-    F : ndarray of shape (n_samples, d)
-        The map at the samples.
-    front : Front
-        The steps before the map.
-    bounds : MapBounds
-        The Gram matrix, and what rounding can change.
-    wrong : ndarray of shape (n_samples or 1, 1)
-        By how much all leads are lowered because of rounding.
-    own : ndarray of shape (n_samples, n_own)
-        The functions i of the label that are tried.
-    rivals : ndarray of shape (n_samples, n_rivals)
-        The functions j that are looked at closely, by class.
-    sizes : ndarray of shape (n_classes,)
-        The number of functions of each class in ``rivals``.
-    lead, norm : ndarrays of shape (n_samples, n_own, n_rivals)
-        The lead of i over j at the samples, and the norm of the difference.
-    others : Others
-        A bound for all functions that are not in ``rivals``.
-    """
-
-    member: Member
-    F: Floats
-    front: Front
-    bounds: MapBounds
-    wrong: Floats
-    own: Ints
-    rivals: Ints
-    sizes: Ints
-    lead: Floats
-    norm: Floats
-    others: Others
-
-    @classmethod
-    def of(
-        cls, member: Member, F: Floats, front: Front, codes: Ints, rounding: float, share: float
-    ) -> Self:
-        """Return the margins of samples with these classes."""
-        f, scores, _ = member
-        bounds = MapBounds.of(f, front.Z, F)
-        images = scores.weights @ bounds.factor
-        wrong = 4.0 * bounds.of_functions(scores) + rounding * bounds.largest_function(scores) + share
-        wrong = np.broadcast_to(wrong, len(F))[:, np.newaxis]
-        # Rounding errors of a linear map grow with the distance, like its values.
-        steeper = 4.0 * bounds.growth_of_functions(scores)
-        steeper += rounding * widest_weight(scores) * bounds.size_growth
-        own = own_functions(scores, F, codes)
-        rows = max(1, BLOCK_VALUES // (own.shape[1] * len(images)))
-        found = []
-        for start in range(0, len(F), rows):
-            part = slice(start, start + rows)
-            v = scores.functions(F[part])
-            used, places = np.unique(own[part], return_inverse=True)
-            norm = (norms_between(images[used], images) + steeper)[places.reshape(own[part].shape)]
-            best = np.take_along_axis(v, own[part], axis=1)
-            lead = best[:, :, np.newaxis] - (v + wrong[part])[:, np.newaxis, :]
-            lead[~np.isfinite(lead)] = -np.inf  # values that have overflowed
-            found.append(closest_rivals(scores, lead, norm))
-        rivals, lead, norm, *others = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        sizes = np.minimum(np.bincount(scores.codes), WORST)
-        way = replace(behind_metric(front, f), Z=front.Z)
-        return cls(member, F, way, bounds, wrong, own, rivals, sizes, lead, norm, Others(*others))
-
-    @cached_property
-    def starts(self) -> Ints:
-        """The first function of each class in ``rivals``."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    def least(self, radius: Floats) -> Floats:
-        """Return the lower bound of the margins within ``radius``, of shape (n_samples, n_classes)."""
-        by = change(self.member.map, self.front.moved(radius.T).T)
-        ahead = self.lead - self.norm * np.repeat(by, self.sizes, axis=1)[:, np.newaxis, :]
-        least = np.minimum.reduceat(ahead.max(axis=1), self.starts, axis=1)
-        return np.asarray(np.minimum(least, self.others.least(by)))
-
-    def radius(self) -> Floats:
-        """Return the largest radii at which `least` is not negative, the inverse of (1)."""
-        ratio = np.minimum.reduceat((self.lead / self.norm).max(axis=1), self.starts, axis=1)
-        ratio = np.minimum(ratio, self.others.ratio)
-        ratio = np.where(ratio > 0.0, ratio, 0.0)
-        return self.front.radius(reach(self.member.map, ratio.T)).T
-
-    @cached_property
-    def scale(self) -> Floats:
-        """Distances of the order at which the margins change."""
-        if isinstance(self.member.map, KernelMap):
-            return self.front.radius(np.full(len(self.F), SATURATED * self.member.map.kernel.sigma))
-        return np.asarray(self.radius().max(axis=1))
-
-    @cached_property
-    def grams(self) -> Floats:
-        """`slope_grams` of all samples."""
-        f: Any = self.member.map
-        return slope_grams(f, self.front.Z, self.front)
-
-    def against(self, some: Ints, rivals: Ints) -> Duels:
-        """Return the margins of some samples over ``rivals``, a few classes each, by all bounds."""
-        # Classes with fewer functions repeat their last one.
-        steps = np.arange(self.sizes[rivals].max())
-        steps = np.minimum(steps, self.sizes[rivals][:, :, np.newaxis] - 1)
-        columns = self.starts[rivals][:, :, np.newaxis] + steps
-        local = None
-        if has_local_bound(self.member.map):
-            functions = np.take_along_axis(self.rivals[some], columns.reshape(len(some), -1), axis=1)
-            local = Local.of(self, some, functions.reshape(columns.shape))
-        rows, tried = some[:, np.newaxis, np.newaxis, np.newaxis], np.arange(self.own.shape[1])
-        places = rows, tried[:, np.newaxis], columns[:, :, np.newaxis]
-        others, front = self.others.of(some[:, np.newaxis], rivals), self.front.select(some)
-        return Duels(self.member, front, self.lead[places], self.norm[places], others, local)
-
-
-@dataclass(frozen=True)
-class Others:
-    """A lower bound of (1) for many functions of a class, of which each has its best own function.
-
-    Let q be the smallest lead over its norm. All of (1) is at least (q − ρ) times the smallest norm, or
-    times the largest one if it is negative.
-
-    Attributes
-    ----------
-    ratio : ndarray of shape (n_samples, n_classes)
-        q, which is infinite for a class without such functions.
-    shortest, longest : ndarrays of shape (n_samples, n_classes)
-        The smallest and the largest norm.
-    """
-
-    ratio: Floats
-    shortest: Floats
-    longest: Floats
-
-    def least(self, by: Floats) -> Floats:
-        """Return the bound for changes ρ of shape (n_samples, n_classes)."""
-        ahead = self.ratio - by
-        return np.where(ahead > 0.0, ahead * self.shortest, ahead * self.longest)
-
-    def of(self, some: Ints, rivals: Ints) -> Others:
-        """Return the bound for some samples and classes."""
-        return Others(*(part[some, rivals] for part in (self.ratio, self.shortest, self.longest)))
-
-
-@dataclass(frozen=True)
-class Duels:
-    """The margins of the label over a few rival classes, for one member around samples.
-
-    Attributes
-    ----------
-    member, front : Member, Front
-        Those of the margins.
-    lead, norm : ndarrays of shape (n_samples, n_rivals, n_own, n_functions)
-        The leads over the functions of each rival class, and the norms of the differences.
-    others : Others
-        The bound for further functions of these classes.
-    local : Local or None
-        The second bound of the same differences.
-    """
-
-    member: Member
-    front: Front
-    lead: Floats
-    norm: Floats
-    others: Others
-    local: Local | None
-
-    def least(self, radius: Floats) -> Floats:
-        """Return the lower bounds of the margins within ``radius``, of shape (n_samples, n_rivals)."""
-        by = change(self.member.map, self.front.moved(radius.T).T)
-        ahead = self.lead - self.norm * by[:, :, np.newaxis, np.newaxis]
-        if self.local is not None:
-            ahead = np.maximum(ahead, self.local.least(radius))
-        return np.minimum(ahead.max(axis=2).min(axis=2), self.others.least(by))
-
-
-def own_functions(scores: Scores, F: Floats, codes: Ints) -> Ints:
-    """Return the largest functions of the class of every sample, `OWN` of them at most."""
-    if scores.has_one_per_class:
-        return codes[:, np.newaxis]
-    sizes = np.bincount(scores.codes)
-    starts, count = np.cumsum(sizes) - sizes, min(OWN, int(sizes.max()))
-    found = np.empty((len(F), count), dtype=np.intp)
-    for code in np.unique(codes):
-        rows = np.flatnonzero(codes == code)
-        own, size = np.arange(starts[code], starts[code] + sizes[code]), min(count, sizes[code])
-        v = F[rows] @ scores.weights[own].T + scores.offsets[own]
-        largest = np.argpartition(v, -size, axis=1)[:, -size:]
-        # A class with fewer functions repeats the last one.
-        found[rows] = own[largest[:, np.minimum(np.arange(count), size - 1)]]
-    return found
-
-
-def closest_rivals(scores: Scores, lead: Floats, norm: Floats) -> tuple[Floats, ...]:
-    """Choose `WORST` functions of every class, with the smallest leads over their norms.
-
-    Returns
-    -------
-    rivals, lead, norm, ratio, shortest, longest : ndarrays
-        The functions with their leads and norms, and the attributes of `Others` for the other ones.
-    """
-    n, _, n_functions = lead.shape
-    sizes = np.bincount(scores.codes)
-    none = np.full((n, len(sizes)), np.inf), np.ones((n, len(sizes))), np.ones((n, len(sizes)))
-    if sizes.max() <= WORST:
-        return np.broadcast_to(np.arange(n_functions), (n, n_functions)), lead, norm, *none
-    ratio = lead / norm
-    best = ratio.argmax(axis=1)[:, np.newaxis]
-    ratio, length = (np.take_along_axis(part, best, axis=1)[:, 0] for part in (ratio, norm))
-    kept = []
-    for code, (start, size) in enumerate(zip(np.cumsum(sizes) - sizes, sizes, strict=True)):
-        if size <= WORST:
-            kept.append(np.broadcast_to(np.arange(start, start + size), (n, size)))
-            continue
-        order = start + np.argpartition(ratio[:, start : start + size], WORST, axis=1)
-        kept.append(order[:, :WORST])
-        others = order[:, WORST:]
-        lengths = np.take_along_axis(length, others, axis=1)
-        of_class = np.take_along_axis(ratio, others, axis=1).min(axis=1)
-        for part, values in zip(none, (of_class, lengths.min(axis=1), lengths.max(axis=1)), strict=True):
-            part[:, code] = values
-    rivals = np.concatenate(kept, axis=1)
-    lead, norm = (np.take_along_axis(part, rivals[:, np.newaxis], axis=2) for part in (lead, norm))
-    return rivals, lead, norm, *none
 
 
 def radius_of_sum(margins: list[Margins]) -> Floats:
@@ -513,7 +236,7 @@ def nearby_radius(margins: list[Margins], by_norms: Floats) -> Floats:
     Rival classes are looked at in the order of their radii by norms, a few at a time, until none could
     be smaller than the radius that has been found.
     """
-    local = [one for one in margins if has_local_bound(one.member.map)]
+    local = [one for one in margins if one.member.map.has_local_bound]
     if not local:
         return np.asarray(by_norms.min(axis=1))
     furthest = np.max([one.scale for one in local], axis=0)  # the second bound is smaller beyond that
@@ -549,109 +272,3 @@ def halved(is_safe: Callable[[Floats], Bools], low: Floats, high: Floats) -> Flo
         safe = is_safe(middle)
         low, high = np.where(safe, middle, low), np.where(safe, high, middle)
     return np.maximum(start, low * (1.0 - 8 * EPS))
-
-
-@dataclass(frozen=True)
-class Local:
-    """The second bound: values, slopes and norms of differences of functions at samples.
-
-    Of a difference h = a'f of functions let m be the value, g the gradient behind the metric and B the
-    norm. In the space of the kernel m and g determine a part of h of squared norm m² + σ²‖g‖²/(2γ), with
-    γ = −κ′(0). The rest has the norm R, R² = B² − m² − σ²‖g‖²/(2γ). `Kernel.local_bound` computes a
-    bound of h(v) from these. Here v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ‖v − u‖
-    at most ‖A‖ r. Lengths behind the metric are measured in σ, and A is divided by its norm. All slopes
-    are then of order one. Without that, the squares of the slopes of very large samples vanish, and a
-    slope of zero allows any move.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        The kernel of the map.
-    front : Front
-        The steps in front of the kernel.
-    offset, value, gradient, slope, rest : ndarrays, shaped like those of `Duels`
-        b less rounding, m, ‖g‖ σ, ‖A'g‖ σ/‖A‖, and R.
-    """
-
-    kernel: Kernel
-    front: Front
-    offset: Floats
-    value: Floats
-    gradient: Floats
-    slope: Floats
-    rest: Floats
-
-    @classmethod
-    def of(cls, margins: Margins, some: Ints, rivals: Ints) -> Local:
-        """Return the bound of some samples for ``rivals`` (n_samples, n_classes, n_functions)."""
-        f: Any = margins.member.map
-        scores, bounds, way = margins.member.scores, margins.bounds, margins.front
-        own, error = margins.own[some][:, np.newaxis, :], bounds.of_functions(scores)
-        W, b = scores.weights, scores.offsets
-        A = W[own][:, :, :, np.newaxis] - W[rivals][:, :, np.newaxis]
-        offset = b[own][:, :, :, np.newaxis] - b[rivals][:, :, np.newaxis]
-        offset = offset - margins.wrong[some][:, :, np.newaxis, np.newaxis]
-        A, grams = A.reshape(len(some), -1, A.shape[-1]), margins.grams[some]
-        m = (A @ margins.F[some][:, :, np.newaxis])[:, :, 0]
-        B2 = np.square(A @ bounds.factor).sum(axis=2)
-        squares = np.stack([np.einsum("npd,npd->np", A @ grams[:, side], A) for side in (0, 1)])
-        g, slope = np.sqrt(np.maximum(squares, 0.0))
-        # The gradients and their squares are rounded, and a'JJ'a may cancel.
-        traces = np.sqrt(32 * EPS * A.shape[2] * np.einsum("isdd->si", grams))[:, :, np.newaxis]
-        wrong = (f.kernel.sigma * bounds.gradient_error + traces) * np.linalg.norm(A, axis=2)
-        known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
-        known += np.square(np.maximum(g - wrong[0], 0.0)) / (2.0 * f.kernel.curvature)
-        R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2 + TINY)
-        g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
-        slope += 2.0 * way.growth / way.norm * g  # the product with A' is rounded, too
-        parts = (part.reshape(offset.shape) for part in (m, g, slope, R))
-        return cls(f.kernel, way.select(some), offset, *parts)
-
-    def least(self, radius: Floats) -> Floats:
-        """Return the bound of all differences within ``radius``, of shape (n_samples, n_classes)."""
-        way, sigma = self.front, self.kernel.sigma
-        moved = (way.norm * radius / sigma)[:, :, np.newaxis, np.newaxis]
-        off = (way.growth * radius.T + 2.0 * way.error).T[:, :, np.newaxis, np.newaxis] / sigma
-        line = self.value - self.slope * moved - self.gradient * off
-        bound = self.kernel.local_bound(np.square(moved + off), line, self.rest)
-        return self.offset + bound - 16 * EPS * np.abs(line)
-
-
-def slope_grams(f: KernelMap, Z: Any, way: Front) -> Floats:
-    """Return JJ' of the Jacobians of f behind the metric and before all steps, (n_samples, 2, d, d).
-
-    The first are multiplied by σ, and the others by σ over the norm of all steps, so all are of order
-    one.
-    """
-    whole: Any = way.whole
-    whole = whole.multiplied(1.0 / way.norm)
-    d, centers = f.n_components, dense_array(f.centers)
-    # Centers in front of all steps would be dense and as wide as the samples.
-    pulled = None if whole.tail is not None else whole.pull_back(centers)
-
-    def grams(rows: Any) -> Floats:
-        U = f.metric(Z[rows])
-        weights, U = f.kernel.sigma * f.slope_weights(U), dense_array(U)
-        out = np.empty((len(rows), 2, d, d))
-        J = summed_gradients(weights, U, centers)
-        out[:, 0] = J @ J.transpose(0, 2, 1)
-        J = (
-            whole.pull_back(J)
-            if pulled is None
-            else summed_gradients(weights, whole.pull_back(U), pulled)
-        )
-        out[:, 1] = J @ J.transpose(0, 2, 1)
-        return out.reshape(len(rows), -1)
-
-    width = d * (len(f.coef) + 2 * max(f.metric.n_outputs, whole.n_features))
-    found = in_row_blocks(grams, np.arange(Z.shape[0]), width, 2 * d * d)
-    return found.reshape(-1, 2, d, d)
-
-
-def norms_between(A: Floats, B: Floats) -> Floats:
-    """Return ‖a_i − b_j‖ of all rows, never less than it is and never zero."""
-    largest = max(np.square(A).sum(axis=1).max(), np.square(B).sum(axis=1).max())
-    D2 = squared_distances(A, B)
-    D2 += 8.0 * (A.shape[1] + 8) * EPS * largest + TINY
-    D2[~np.isfinite(D2)] = np.inf
-    return np.sqrt(D2, out=D2)

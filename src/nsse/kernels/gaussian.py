@@ -31,7 +31,7 @@ class Gaussian(Kernel):
     """
 
     curvature = 1.0
-    accuracy = 0.0  # one exponential, whose rounding the terms of `nsse.certificates.rounding` cover
+    accuracy = 0.0  # one exponential, whose rounding the terms of `nsse.certificates.map_bounds` cover
     has_local_bound = True
     relative_slope = 0.5  # t e^(−t) ≤ 1/e
 

@@ -18,25 +18,11 @@ import numpy as np
 
 from nsse._support.errors import rule_error
 from nsse.affine import SAFE, Affine, is_sparse
-from nsse.certificates.radii import (
-    EXPANSIONS,
-    HALVINGS,
-    OWN,
-    PRECISION,
-    SATURATED,
-    WORST,
-    Decision,
-    has_local_bound,
-)
-from nsse.certificates.rounding import (
-    EPS,
-    Front,
-    MapBounds,
-    absolute_norm,
-    is_ordinary,
-    relative_error,
-    widest_weight,
-)
+from nsse.certificates import margins
+from nsse.certificates.front import EPS, Front, absolute_norm, relative_error
+from nsse.certificates.map_bounds import bounds_of, is_ordinary, widest_weight
+from nsse.certificates.margins import SATURATED
+from nsse.certificates.radii import EXPANSIONS, HALVINGS, PRECISION, Decision
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.maps import KernelMap, LinearMap, Member, plainest
 from nsse.report.explorer.blocks import block
@@ -166,8 +152,8 @@ def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> 
         "rotation": None if rotation is None else block(rotation, "f8"),
         "is_nearest": not core.scores_.has_one_per_class,
         "temperature": core.scores_.temperature,
-        "own": OWN,
-        "worst": WORST,
+        "own": margins.OWN,
+        "worst": margins.WORST,
         "saturated": SATURATED,
         "halvings": HALVINGS,
         "expansions": EXPANSIONS,
@@ -216,10 +202,10 @@ def _member_entry(member: Member, decision: Decision, Z: Any) -> dict[str, Any]:
     kernel = kernel_entry(f.kernel) if isinstance(f, KernelMap) else None
     if kernel or Z is None:  # the rounding of a linear map depends on the samples that are shown
         Z = np.zeros((1, _affine_of(f).n_features))
-    bounds = MapBounds.of(f, Z, f(Z))
+    bounds = bounds_of(f, Z, f(Z))
     error, growth = bounds.of_functions(scores), bounds.growth_of_functions(scores)
     wrong = 4.0 * error + decision.rounding * bounds.largest_function(scores)
-    has_slopes = has_local_bound(f) and kernel is not None and kernel["name"] == "gaussian"
+    has_slopes = f.has_local_bound and kernel is not None and kernel["name"] == "gaussian"
     return {
         "kernel": kernel,
         "sigma": float(f.kernel.sigma) if isinstance(f, KernelMap) else None,
