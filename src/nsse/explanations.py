@@ -32,8 +32,8 @@ from nsse._support.frames import Columns, Frame, as_frame
 from nsse._support.samples import validate_data
 from nsse._support.types import Floats, Ints, Matrix, SamplesLike
 from nsse.affine import Affine, is_sparse
-from nsse.maps import KernelMap, LinearMap, Member, members_of, plainest
-from nsse.pipelines import affine_of_step, check_model, opened
+from nsse.maps import Member, members_of, plainest
+from nsse.pipelines import affine_of_step, behind, check_model, opened
 
 __all__ = ["Explanation", "explain", "feature_relevance"]
 
@@ -223,9 +223,9 @@ def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
     """
     steps, core = opened(model)
     members = _members(core)
-    behind, front, base, step = _behind_steps(steps, X)
-    codes = _codes(core, behind, target)
-    Z = validate_data(core, behind, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+    Z, front, base, step = _behind_steps(steps, X)
+    codes = _codes(core, Z, target)
+    Z = validate_data(core, Z, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
     parts = _explained(members, Z, codes)
     Z = _dense(Z)
     along = _mean_gradient(members, Z, parts.label, parts.rival)
@@ -282,7 +282,7 @@ def feature_relevance(model: Any) -> Floats:
     members = _members(core)
     front, _ = _affine_end(steps)
     f = plainest(members).map
-    if not isinstance(f, KernelMap):
+    if not len(f.coef):
         rule, cure = "have training samples as centers", "Use the gradients of `explain`."
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     n = f.coef.shape[0]
@@ -325,7 +325,7 @@ def _explained(members: tuple[Member, ...], Z: Matrix, codes: Ints | None) -> _P
 
 def _block_size(members: tuple[Member, ...]) -> int:
     """Return the number of samples in a block."""
-    widest = max(getattr(member.map, "coef", member.scores.weights).shape[0] for member in members)
+    widest = max(len(member.map.coef) or len(member.scores.weights) for member in members)
     return max(1, BLOCK_VALUES // widest)
 
 
@@ -362,12 +362,12 @@ def _n_rows(members: tuple[Member, ...]) -> int:
     A member may have augmented samples in addition, which follow their row.
     """
     first = plainest(members).map
-    if not isinstance(first, KernelMap):
+    if not len(first.coef):
         return 0
     return len(first.coef) if all(_same_rows(first, member.map) for member in members) else 0
 
 
-def _same_rows(first: KernelMap, f: Any) -> bool:
+def _same_rows(first: Any, f: Any) -> bool:
     """Return whether the centers of two maps are the same rows. Some of them are compared."""
     n_rows, per_row = len(first.coef), len(f.coef) // len(first.coef)
     if f is first or f.centers is first.centers:
@@ -412,10 +412,7 @@ def _directions(member: Member, Z: Matrix, label: Ints, rival: Ints) -> Floats:
 
 def _weights(member: Member, Z: Matrix, a: Floats) -> Floats:
     """Return the weight of each center in a'f. A linear map has no centers."""
-    f: Any = member.map
-    if isinstance(f, LinearMap):
-        return np.empty((len(a), 0))
-    return np.asarray(f.kernel_rows(Z) * (a @ f.coef.T))
+    return np.asarray(member.map.kernel_rows(Z) * (a @ member.map.coef.T))
 
 
 def _largest(member: Member, Z: Matrix, codes: Ints) -> Ints:
@@ -444,13 +441,8 @@ def _behind_steps(steps: list[Any], X: SamplesLike) -> tuple[Any, Affine | None,
     step is None if these samples are X.
     """
     front, n_before = _affine_end(steps)
-    base = X
-    for step in steps[:n_before]:
-        base = step.transform(base)
-    Z = base
-    for step in steps[n_before:]:
-        Z = step.transform(Z)
-    return Z, front, base, steps[n_before - 1] if n_before else None
+    base = behind(steps[:n_before], X)
+    return behind(steps[n_before:], base), front, base, steps[n_before - 1] if n_before else None
 
 
 def _affine_end(steps: list[Any]) -> tuple[Affine | None, int]:
@@ -503,12 +495,7 @@ def _codes(core: Any, Z: Matrix, target: Any) -> Ints:
 
 def _mean_sample(member: Member, front: Affine | None = None) -> Floats:
     """Return the mean of the centers in the units of the samples, or the shift of a linear map."""
-    f: Any = member.map
-    if isinstance(f, KernelMap):
-        middle = np.asarray(f.centers.mean(axis=0), dtype=np.float64).reshape(1, -1)
-        mean = _dense(f.metric.inverse(middle))
-    else:
-        mean = f.affine.shift[np.newaxis]
+    mean = member.map.mean_sample
     return mean if front is None else _dense(front.inverse(mean))
 
 

@@ -81,7 +81,7 @@ def members_of(model: Any) -> tuple[Member, ...]:
 
 def plainest(members: tuple[Member, ...]) -> Member:
     """Return the member with the fewest centers. Others may have augmented samples in addition."""
-    return min(members, key=lambda member: len(getattr(member.map, "coef", ())))
+    return min(members, key=lambda member: len(member.map.coef))
 
 
 def with_maps(f: Any, change: Callable[[Any], Any]) -> Any:
@@ -145,6 +145,12 @@ class KernelMap:
     def affine(self) -> Affine:
         """A, the affine map that samples pass first."""
         return self.metric
+
+    @property
+    def mean_sample(self) -> Floats:
+        """The mean of the centers in the units of the samples, as one dense row."""
+        middle = np.asarray(self.centers.mean(axis=0), dtype=np.float64).reshape(1, -1)
+        return dense_array(self.metric.inverse(middle))
 
     @property
     def n_features(self) -> int:
@@ -283,12 +289,32 @@ class LinearMap:
 
     affine: Affine
 
-    # Distances are those of the samples, and every bound by norms holds at every distance.
+    # Distances are those of the samples, and there are no kernels and no centers.
     metric: ClassVar[None] = None
+    kernel: ClassVar[None] = None
     flaw: ClassVar[None] = None
     unit_slope: ClassVar[float] = 1.0
     length_scale: ClassVar[float] = np.inf
     has_local_bound: ClassVar[bool] = False
+
+    @property
+    def centers(self) -> Floats:
+        """No rows."""
+        return np.empty((0, self.affine.n_outputs))
+
+    @property
+    def coef(self) -> Floats:
+        """No rows."""
+        return np.empty((0, self.affine.n_outputs))
+
+    @property
+    def mean_sample(self) -> Floats:
+        """The shift, which is the mean of the training samples in most methods, as one row."""
+        return self.affine.shift[np.newaxis]
+
+    def kernel_rows(self, X: SamplesLike) -> Floats:
+        """Return no columns, because there are no centers."""
+        return np.empty((X.shape[0], 0))
 
     @cached_property
     def gram(self) -> Floats:

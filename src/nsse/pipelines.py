@@ -10,7 +10,7 @@ categories.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from operator import attrgetter
@@ -178,6 +178,13 @@ def opened(model: Any) -> tuple[list[Any], Any]:
             model = model.best_estimator_
         else:
             return before, model
+
+
+def behind(steps: Sequence[Any], X: SamplesLike) -> Any:
+    """Return samples after fitted steps."""
+    for step in steps:
+        X = step.transform(X)
+    return X
 
 
 def split_pipeline(model: Any) -> tuple[Front, Any]:

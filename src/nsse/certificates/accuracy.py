@@ -47,7 +47,7 @@ class CertifiedAccuracy:
         Parameters
         ----------
         estimator : estimator
-            Fitted, as `certified_radius` takes it.
+            A fitted estimator that `certified_radius` accepts.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)

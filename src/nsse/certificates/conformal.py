@@ -42,7 +42,7 @@ from nsse.certificates.margins import norms_between
 from nsse.certificates.radii import Decision, checked_samples
 from nsse.maps import Member
 from nsse.metrics.base import as_metric
-from nsse.pipelines import check_model, opened
+from nsse.pipelines import behind, check_model, opened
 from nsse.scores import Scores
 
 
@@ -55,9 +55,7 @@ def conformity(model: Any, X: SamplesLike) -> Floats:
     before, last = opened(model)
     if not (hasattr(last, "map_") and hasattr(last, "scores_")):
         return np.asarray(model.predict_proba(X), dtype=np.float64)
-    for step in before:
-        X = step.transform(X)
-    F = last.map_(checked_samples(last, X))
+    F = last.map_(checked_samples(last, behind(before, X)))
     values = last.scores_.values(F)
     return values if last.scores_.has_one_per_class else values - np.square(F).sum(axis=1)[:, np.newaxis]
 
@@ -121,7 +119,7 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
 
     See Also
     --------
-    ConformalClassifier : Gives the empty set to such samples.
+    ConformalClassifier : Returns the empty set for such samples.
 
     Examples
     --------
@@ -141,14 +139,12 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
     if gain != 1.0:
         scores = gain * scores + (1.0 - gain) * last.scores_.offsets
     values, heights = conformity(model, X), getattr(last, "_leave_one_out_heights", None)
-    behind = X
-    for step in before:
-        behind = step.transform(behind)
+    Z = behind(before, X)
     if heights is not None:
-        above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, behind))
+        above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, Z))
         scores, values = lowered(last, scores, heights), lowered(last, values, above)
     below = number_below(scores.max(axis=1), counts, values.max(axis=1))
-    is_empty = _empty_rows(last, behind)
+    is_empty = _empty_rows(last, Z)
     return np.asarray((1.0 + np.where(is_empty, 0.0, below)) / (1.0 + counts.sum()))
 
 
@@ -210,8 +206,8 @@ class ConformalClassifier(BaseEstimator):
 
     See Also
     --------
-    SelectivePredictor : One label, or none where little is certain.
-    typicality : How well samples belong to any known class.
+    SelectivePredictor : Predicts one label, or rejects an uncertain sample.
+    typicality : Measures how well samples belong to any known class.
 
     Examples
     --------
@@ -270,8 +266,8 @@ class ConformalClassifier(BaseEstimator):
             Samples.
         radius : float, default=0.0
             If this is positive, each set also contains all labels of the sets of samples that are
-            closer than this, in the units of ``X``. The set then holds even if the sample was moved by
-            somebody before it came here. The model must have class scores, as ensembles have.
+            closer than this, in the units of ``X``. The set is then valid even if the sample was moved
+            by somebody before. The model must have class scores, as ensembles have.
 
         Returns
         -------
@@ -280,7 +276,7 @@ class ConformalClassifier(BaseEstimator):
             conforms.
         """
         check_is_fitted(self)
-        check_number("radius", radius, cure="0 moves nothing.")
+        check_number("radius", radius, cure="0 is for samples that were not moved.")
         less: list[Any] = [0.0] * len(self.classes_)
         n_samples = np.zeros(len(self.classes_))
         for fitted, own, codes, counts in self.folds_:
@@ -317,8 +313,8 @@ class ConformalClassifier(BaseEstimator):
         return 0.0
 
     def _check_parameters(self, X: SamplesLike, y: LabelsLike) -> None:
-        if check_number("alpha", self.alpha, positive=True, cure="0.1 is a good start.") >= 1:
-            cure = "0.1 gives sets of which nine in ten hold the true label."
+        if check_number("alpha", self.alpha, positive=True, cure="0.1 is usual.") >= 1:
+            cure = "With 0.1, nine of ten sets contain the true label."
             raise rule_error("alpha", "be above 0 and below 1", self.alpha, cure)
         if (X is None) != (y is None) or (X is None and self.cv is not None):
             got, cure = "only one of them", "Pass both or neither. With `cv`, pass the training samples."

@@ -36,13 +36,13 @@ class Front:
     Z : array or data frame
         The samples behind the steps.
     whole : Affine or None
-        The steps as one; None where there are none.
+        The steps as one map, or None if there are no steps.
     stretch : float
-        At least the product of norms of the steps.
+        An upper bound of the product of the norms of the steps.
     growth : float
-        Rounding at the moved point, by the length of the move.
+        The rounding error at a moved sample, per unit of the distance.
     error : ndarray of shape (n_samples,)
-        Rounding at the samples.
+        The rounding errors at the samples.
     """
 
     Z: SamplesLike
@@ -53,7 +53,7 @@ class Front:
 
     @classmethod
     def through(cls, steps: list[Any], X: SamplesLike) -> Front:
-        """Send samples through fitted steps of a pipeline, after all steps were checked."""
+        """Send samples through the fitted steps of a pipeline, after all steps are checked."""
         known = [affine_of_step(step, with_gaps=True) for step in steps]
         if steps and is_encoder(steps[0]):  # numbers pass it as they are, and dates become numbers
             X = steps[0].transform(X)
@@ -81,7 +81,7 @@ class Front:
         return self if f.metric is None else self.behind(f.metric, EPS, None)
 
     def select(self, rows: Any) -> Front:
-        """Return the same for some of the samples."""
+        """Return the front of some of the samples."""
         return replace(
             self, Z=self.Z[rows], error=self.error if len(self.error) == 1 else self.error[rows]
         )

@@ -58,15 +58,15 @@ class GeneralizationReport:
     Attributes
     ----------
     train_separation, test_separation : ndarray
-        Separation of every sample.
+        The separation of every sample.
     test_error : float
-        Share of wrong labels by the model's `predict`.
+        The share of wrong predictions.
     permuted_train, permuted_test : ndarray of shape (n_permutations,)
-        Mean separation of the same samples after a fit to shuffled training labels: of the training
-        samples by these labels, of the test samples by their own.
+        The mean separation after a fit to shuffled training labels. Training samples have the shuffled
+        labels, and test samples have their own.
     p_value : float
         How often a fit to shuffled labels separates the test samples as well as the model does,
-        (1 + number of times)/(1 + n_permutations): uniform if the labels mean nothing.
+        (1 + number of times)/(1 + n_permutations). It is uniform if the labels have no meaning.
     n_warned : int
         Number of fits to shuffled labels that warned. These warnings are not shown, because the labels
         have no meaning.
@@ -75,7 +75,7 @@ class GeneralizationReport:
 
     See Also
     --------
-    generalization_report : Makes it.
+    generalization_report : Computes it.
     nsse.plot.generalization : Draws it.
 
     Examples
@@ -133,15 +133,15 @@ def generalization_report(
     Parameters
     ----------
     model : estimator
-        Fitted, with certificates.
+        A fitted model with certificates.
     X_test, y_test : array-like
-        Samples unseen by the model, and their labels.
+        Samples that the model has not seen, and their labels.
     X_train, y_train : array-like
-        What the model was fitted to.
+        The training samples and their labels.
     n_permutations : int, default=20
-        Fits of a copy of the model to shuffled training labels. 0 leaves them out.
+        The number of fits of a copy of the model to shuffled training labels. 0 omits them.
     random_state : int, default=0
-        Seed of the shuffling.
+        The seed of the shuffling.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def generalization_report(
     See Also
     --------
     nsse.plot.generalization : Draws it.
-    theorem_1 : The bound of the paper.
+    theorem_1 : Evaluates the bound of the paper.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def generalization_report(
     >>> 0 <= report.test_error <= 1
     True
     """
-    count = check_count("n_permutations", n_permutations, least=0, cure="20 will do.")
+    count = check_count("n_permutations", n_permutations, least=0, cure="20 is usual.")
     y_train, y_test = column_or_1d(y_train), column_or_1d(y_test)
     check_consistent_length(X_train, y_train)
     check_consistent_length(X_test, y_test)
@@ -191,7 +191,7 @@ def separation(
 ) -> Floats:
     """Return the separation of ``points`` among the training points ``Y``.
 
-    `same` means that they are these.
+    If ``same`` is true, ``points`` are the training points themselves.
     """
     own, other = nearest_own_and_other(Y, y, points, labels, same=same)
     # A class of one sample has no other sample, so it is not close to its class.

@@ -47,13 +47,13 @@ class LipschitzBounds:
     rkhs : float
         √(2γ)/σ √λmax(C'KC) with the curvature γ of the kernel.
     empirical : float
-        Largest spectral norm of the Jacobian that was found. No Lipschitz constant is smaller.
+        The largest spectral norm of the Jacobian that was found. No Lipschitz constant is smaller.
     steepest : ndarray of shape (n_features,)
-        The point where it was found.
+        The point at which it was found.
 
     See Also
     --------
-    lipschitz_bounds : Gives them.
+    lipschitz_bounds : Computes them.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class LipschitzBounds:
 
 
 def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) -> LipschitzBounds:
-    """Return bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
+    """Return bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest point that was found.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) 
     Returns
     -------
     LipschitzBounds
-        ``empirical <= L <= rkhs, row_sum <= proposition_1`` for the best constant L; of the two in the
-        middle either may be smaller.
+        ``empirical <= L <= rkhs, row_sum <= proposition_1`` for the best constant L. Either ``rkhs`` or
+        ``row_sum`` may be the smaller one.
 
     See Also
     --------
-    theorem_1 : What the bounds are for.
-    certified_radius : The bound at a sample.
+    theorem_1 : Uses the bounds.
+    certified_radius : Returns the bound at each sample.
 
     Examples
     --------

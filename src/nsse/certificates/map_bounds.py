@@ -26,16 +26,16 @@ ORDINARY = 2.0**-200, 2.0**200
 
 @dataclass(frozen=True)
 class MapBounds:
-    """Q and the values of a map, with what they may be wrong by.
+    """Q and the values of a map, with bounds of their errors.
 
     Attributes
     ----------
     factor : ndarray of shape (d, d)
-        F with FF' at least Q in the order of symmetric matrices: ‖F'a‖ is at least the norm of a'f.
+        F with FF' ≥ Q in the order of symmetric matrices, so ‖F'a‖ is at least the norm of a'f.
     error : ndarray of shape (n_samples,) or (1,)
         How far computed values of f may be from the exact ones at the samples.
     size : ndarray of shape (n_samples,) or (1,)
-        ‖f‖ is at most so large there.
+        An upper bound of ‖f‖ at the samples.
     error_growth, size_growth : float
         How much larger both may be at a moved sample, per unit of the distance.
     gradient_error : float
@@ -50,12 +50,12 @@ class MapBounds:
     gradient_error: float = np.inf
 
     def of_functions(self, scores: Scores) -> Floats:
-        """Return what a computed affine function of f may be wrong by at the samples."""
+        """Return a bound of the error of a computed affine function of f at the samples."""
         rounding = 2.0 * (scores.weights.shape[1] + 8) * EPS
         return widest_weight(scores) * self.error + rounding * self.largest_function(scores)
 
     def growth_of_functions(self, scores: Scores) -> float:
-        """Return how much larger that may be at a moved sample, per unit of the distance."""
+        """Return how much larger this bound is at a moved sample, per unit of the distance."""
         rounding = 2.0 * (scores.weights.shape[1] + 8) * EPS
         return widest_weight(scores) * (self.error_growth + rounding * self.size_growth)
 

@@ -1,4 +1,4 @@
-"""Compute by how much the functions of the label lead those of other classes around samples.
+"""Compute the margins of the label over other classes around samples.
 
 This is the bound (1) of `nsse.certificates.radii` for one member. At most `OWN` functions of the label
 are tried for each sample. At most `WORST` functions of each rival class are looked at closely, and the
@@ -31,10 +31,10 @@ BLOCK_VALUES = 2_000_000
 
 @dataclass(frozen=True)
 class Margins:
-    """The leads of functions of the label over those of all classes, for one member at samples.
+    """The leads of functions of the label over functions of all classes, for one member at samples.
 
-    Functions of the own class count as rivals, too. They are computed for the sake of equal shapes, and
-    nobody uses the result.
+    Functions of the label itself count as rivals, too, so that all arrays have equal shapes. These
+    results are not used.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Duels:
     Attributes
     ----------
     member, front : Member, Front
-        Those of the margins.
+        The member and the steps of the margins.
     lead, norm : ndarrays of shape (n_samples, n_rivals, n_own, n_functions)
         The leads over the functions of each rival class, and the norms of the differences.
     others : Others

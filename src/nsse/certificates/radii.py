@@ -148,10 +148,10 @@ class Decision:
     is_sum : bool
         Whether the model is an ensemble.
     rounding : float
-        What the computed difference of two classes can be wrong by in addition to what is wrong in the
-        members, divided by the weighted sum of the sizes of their functions.
+        The error of the computed difference of two classes, divided by the weighted sum of the sizes of
+        their functions. The errors of the members come in addition.
     offset : float
-        Another part of this error, which does not depend on the sizes of functions.
+        The part of this error that does not depend on the sizes of functions.
     """
 
     members: tuple[Member, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,21 @@ from nsse._support.types import Bools, Floats
 # Edges of the bins of probabilities. They are close together near 1, because most labels are nearly
 # certain.
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
-Bin = tuple[float, float, int, float, float]
+
+
+class Bin(NamedTuple):
+    """Labels with a probability between two edges: their number, mean probability and correct share."""
+
+    low: float
+    high: float
+    n: int
+    mean: float
+    right: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the correct share."""
+        return wilson_interval(self.right, self.n)
 
 
 def log_loss(P: Floats, codes: NDArray[Any]) -> float:
@@ -32,7 +46,7 @@ def reliability_curve(probability: Floats, right: Bools, edges: Sequence[float])
     """
     places = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, len(edges) - 2)
     return [
-        (
+        Bin(
             float(edges[b]),
             float(edges[b + 1]),
             int((places == b).sum()),

@@ -86,13 +86,13 @@ class SelectivePredictor(BaseEstimator):
     by : {"radius", "probability"}, default="radius"
         The measure of certainty: the certified radius of a label, or its probability.
     threshold : float, default=None
-        Least radius, in the units of the samples, or least probability of an accepted prediction. Give
-        this or `coverage`.
+        The least radius, in the units of the samples, or the least probability of an accepted
+        prediction. Pass either this or `coverage`.
     coverage : float, default=None
-        Share of the samples given to `fit` that are to be accepted, above 0 and at most 1.
+        The share of the samples given to `fit` that are accepted, above 0 and at most 1.
     rejected : object, default=None
-        The result of `predict` for rejected samples. It must not be a label. With None, or with a value
-        that does not fit the type of the labels, `predict` returns an array of objects.
+        The value that `predict` returns for rejected samples. It must not be a label. With None, or with
+        a value that does not fit the type of the labels, `predict` returns an array of objects.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ class SelectivePredictor(BaseEstimator):
 
     See Also
     --------
-    ConformalClassifier : Sets of labels with a guarantee.
-    risk_coverage : The error for every threshold.
+    ConformalClassifier : Predicts sets of labels with a guarantee.
+    risk_coverage : Computes the error for every threshold.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Local:
         The kernel of the map.
     front : Front
         The steps in front of the kernel.
-    offset, value, gradient, slope, rest : ndarrays, shaped like those of `Duels`
+    offset, value, gradient, slope, rest : ndarrays with the shape of the leads of `Duels`
         b less rounding, m, ‖g‖ σ, ‖A'g‖ σ/‖A‖, and R.
     """
 

@@ -34,7 +34,7 @@ from nsse.certificates.lipschitz import lipschitz_constant
 from nsse.certificates.radii import checked_samples, require_certifiable
 from nsse.distances import squared_distances
 
-Q_GRID = 256  # values of Q tried for every class
+Q_GRID = 256  # values of Q that are tried for every class
 DELTA_GRID = 64
 
 
@@ -45,10 +45,11 @@ class Theorem1:
     Attributes
     ----------
     gamma, A_delta, lipschitz : float
-        γ, the smallest distance between classes in the embedding; A_δ, the largest distance there of
-        samples of a class that are 2δ apart or less (0 if there are none); L, the smallest proved.
+        γ is the smallest distance between classes in the embedding. A_δ is the largest distance in the
+        embedding between samples of a class that are at most 2δ apart, or 0 if there are none. L is the
+        smallest proved Lipschitz constant.
     delta, epsilon : float
-        δ and ε, which were given or are the best ones.
+        δ and ε, which were given or chosen.
     left, right : float
         Both sides of condition (4).
     largest_delta : float
@@ -61,7 +62,7 @@ class Theorem1:
         η_m for the sample: the smallest share of a class, without the center, in an open ball of radius
         δ around one of its samples. **An estimate**, not a bound.
     Q : ndarray
-        Q, which was given or is the best one. NaN if there is none with N_m η_m > Q.
+        Q, which was given or chosen. It is NaN if no Q has N_m η_m > Q.
     bound_estimate : ndarray
         The right-hand side of (5) **with the estimate of η_m**, or NaN if the theorem has no statement
         because (4) does not hold or N_m η_m ≤ Q. A value below 0 contains no information, and is not
@@ -69,7 +70,7 @@ class Theorem1:
 
     See Also
     --------
-    theorem_1 : Computes it.
+    theorem_1 : Computes the terms.
 
     Examples
     --------
@@ -130,9 +131,9 @@ def theorem_1(
     Parameters
     ----------
     model : estimator
-        Fitted, with a kernel map, a linear map or an ensemble of such maps. L and δ are in the units of
-        X. To measure them in the metric of a `SmoothEmbedding`, put `WithinMetric` before one with
-        ``metric=None``, and pass that model with samples behind the metric.
+        A fitted estimator with a kernel map, a linear map or an ensemble of such maps. L and δ are in
+        the units of X. To measure them in the metric of a `SmoothEmbedding`, put `WithinMetric` before
+        one with ``metric=None``, and pass that model with samples behind the metric.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training samples.
     y : array-like of shape (n_samples,)
@@ -155,7 +156,7 @@ def theorem_1(
 
     See Also
     --------
-    lipschitz_bounds : The smoothness that enters.
+    lipschitz_bounds : Computes the Lipschitz constant.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
     """Show the log-loss, and how often labels with a given probability are correct."""
     import numpy as np
 
-    from nsse.certificates.reliability import EDGES, log_loss, reliability_curve, wilson_interval
+    from nsse.certificates.reliability import EDGES, log_loss, reliability_curve
 
     P = opened.model.predict_proba(inputs.X)
     codes = np.searchsorted(opened.last.classes_, np.asarray(inputs.y))
@@ -130,14 +130,14 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
     screen.say(f"Log-loss {screen.result['log_loss']:.3f}. Calibration, with 95 % intervals:")
     numbers = ("probability", "samples", "mean", "correct", "interval")
     table = plain_table(*numbers, right=numbers)
-    for low, high, n, mean, right in curve:
-        below, above = wilson_interval(right, n)
+    for each in curve:
+        below, above = each.interval
         shares = (
-            f"{100 * mean:.1f} %",
-            f"{100 * right:.1f} %",
+            f"{100 * each.mean:.1f} %",
+            f"{100 * each.right:.1f} %",
             f"{100 * below:.0f}–{100 * above:.0f} %",
         )
-        table.add_row(f"{low:g} to {high:g}", str(n), *shares)
+        table.add_row(f"{each.low:g} to {each.high:g}", str(each.n), *shares)
     screen.show(table)
 
 

@@ -25,16 +25,16 @@ from nsse._support.machine import available_memory
 
 Place = str | os.PathLike[str]
 Metadata = dict[str, Any] | None
-# Raised whenever another version could not read, or would misread, what `save` writes.
+# The version of the format. It changes if older versions of nsse could not read new files correctly.
 FORMAT = 4
-# A table of genes has tens of thousands of columns, and about a hundred bytes of names and medians each.
+# A table of genes has tens of thousands of columns, each with some hundred bytes of names and medians.
 HEADER, LARGEST_HEADER = "nsse.json", 16 * 2**20
-# Bytes that stand before the values of an array, at most.
+# The largest number of bytes before the values of an array.
 ARRAY_HEADER = 10_000
-# Bytes that a file may hold whatever its size, and for each byte of its own; `write` does not deflate
-# what would deflate further.
+# A file may contain this many bytes of arrays, plus a multiple of its own size. `write` does not
+# compress arrays that would exceed this.
 FREE, RATIO = 64 * 2**20, 100
-LEVEL = 2  # undoes zeros and repetitions; higher levels take far longer for little
+LEVEL = 2  # higher levels take far longer and save little
 # Numbers, booleans, strings and dates, which labels may be; no objects.
 TYPES = re.compile(r"[<>|][biufU][1-9]\d{0,6}|[<>][mM]8\[\d{0,4}[a-zA-Z]{1,2}\]")
 
@@ -50,15 +50,15 @@ class Header:
     model : str
         Class of the model.
     nsse, sklearn, numpy : str
-        Versions that wrote the file.
+        Versions of the libraries that wrote the file.
     metadata : dict or None
-        What was passed to `save`.
+        The metadata that were passed to `save`.
     facts : dict
         Parameters, classes, sizes and kernel width of the model.
 
     See Also
     --------
-    nsse.io.read_header : Reads it without loading the model.
+    nsse.io.read_header : Reads the header without loading the model.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
             yield archive
     except Exception as error:
         if isinstance(error, MemoryError) or getattr(error, "filename", None) is not None:
-            raise  # an error of the machine or its disk, not of the content
+            raise  # the machine or its disk failed, and the content may be valid
         with source.open("rb") as file:
             is_zip = file.read(2) == b"PK"
         found = error if is_zip else NotAModelError("another kind of file")
@@ -132,7 +132,7 @@ def read_header(path: Place) -> Header:
     Raises
     ------
     ValueError
-        If the file is damaged, or no model file of this version.
+        If the file is damaged, or is not a model file of this version.
 
     See Also
     --------
@@ -164,7 +164,7 @@ def checked_header(found: dict[str, Any]) -> Header:
     header = Header(version, *(found[name] for name in names))
     right = isinstance(header.metadata, dict | None) and isinstance(header.facts, dict)
     if not right or not all(isinstance(found[name], str) for name in names[:4]):
-        raise ValueError("a header that is none")
+        raise ValueError("an invalid header")
     return header
 
 
@@ -186,7 +186,7 @@ def arrays_of(archive: ZipFile, declared: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("other members than the header names")
     total, left = sum(size for *_, size in kinds.values()), available_memory()
     if total > FREE + RATIO * os.path.getsize(str(archive.filename)):
-        raise ValueError(f"{total} bytes declared, more than can be meant")
+        raise ValueError(f"{total} bytes declared, too many for a file of this size")
     if left is not None and total > left:
         raise MemoryError(f"The arrays of the model take {total} bytes, and {left} are left.")
     return {name.removesuffix(".npy"): _array(archive, name, *kind) for name, kind in kinds.items()}
@@ -219,7 +219,7 @@ def _array(archive: ZipFile, name: str, dtype: Any, shape: tuple[int, ...], size
             raise ValueError(f"{name} is {found}, not {dtype} {shape}")
         file.seek(0)
         array = np.lib.format.read_array(file, allow_pickle=False)
-        if file.read(1):  # which also compares the checksum
+        if file.read(1):  # reading to the end also compares the checksum
             raise ValueError(f"{name} is longer than its shape")
     return array
 

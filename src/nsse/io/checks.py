@@ -114,7 +114,7 @@ def _check_ensemble(fields: dict[str, Any], sides: dict[str, Any]) -> None:
     n = len(first.scores.classes)
     is_rotation = V.shape == (n, n - 1) and float(np.abs(V.sum(axis=0)).max()) < ROUNDING
     is_rotation = is_rotation and float(np.abs(V.T @ V - np.eye(n - 1)).max()) < ROUNDING
-    _require(is_rotation, "a rotation that is none")
+    _require(is_rotation, "a matrix that is not a rotation")
 
 
 def _n_features(f: Any) -> int:
@@ -144,7 +144,7 @@ def _check_table(state: dict[str, Any]) -> None:
     names, columns = state["_names"], state["columns_"]
     categories, medians, dates = state["categories_"], state["medians_"], state["dates_"]
     texts = [*names, *columns, *dates.values(), *(one for known in categories.values() for one in known)]
-    _require(all(isinstance(text, str) for text in texts), "names or categories that are no text")
+    _require(all(isinstance(text, str) for text in texts), "names or categories that are not text")
     _require(set(columns) <= set(names) and len(names) == state["n_features_in_"], "columns")
     _require(set(categories).isdisjoint(medians), "a column of two kinds")
     _require({*categories, *medians} == set(columns) and set(dates) <= set(medians), "columns")
@@ -155,7 +155,7 @@ def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
     """Check that an affine map has one form, and that only the left one of two factors is sparse."""
     given = tuple(key for key in ("matrix", "tail", "down", "up") if fields.get(key) is not None)
     is_form = given in ((), ("matrix",), ("matrix", "tail"), ("down", "up"))
-    _require(is_form, "an affine map of two kinds")
+    _require(is_form, "an affine map of several forms")
     width = sides["m"] if given == ("matrix",) else sides["n"]
     _require("tail" in given or width == sides["p"], "an affine map of other outputs")
 
@@ -164,7 +164,7 @@ def check_state(state: dict[str, Any]) -> None:
     """Check the attributes of an estimator, as far as it has them."""
     n, classes = state.get("n_features_in_"), np.asarray(state.get("classes_"))
     sides = _check(state, FITTED, n=n)
-    _require(n is None or (type(n) is int and n > 0), "n_features_in_ is no number of features")
+    _require(n is None or (type(n) is int and n > 0), "n_features_in_ is not a number of features")
     _require(all(isinstance(name, str) for name in state.get("feature_names_in_", ())), "feature names")
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
@@ -202,7 +202,7 @@ def _check_weights(state: dict[str, Any], n: Any) -> None:
     members = state.get("members_")
     if members is not None:
         alike = isinstance(members, list) and all(hasattr(member, "map_") for member in members)
-        _require(alike, "members_ that are no models")
+        _require(alike, "members_ that are not models")
         n = len(members)
     _check(state, "weights_:wk?", k=n)
 
@@ -222,7 +222,7 @@ def _check_labels(state: dict[str, Any], classes: Any) -> None:
     _require(kept[0] == kept[1], "values of left-out samples without labels")
     if "threshold_" in state:
         value = state["threshold_"]
-        _require(isinstance(value, float) and value >= 0.0, "threshold_ is no number from 0 on")
+        _require(isinstance(value, float) and value >= 0.0, "threshold_ is not a number of at least 0")
         _require(np.array_equal(state["model"].classes_, classes), "a model of other classes")
 
 
@@ -234,10 +234,11 @@ def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
         if value is None and rule.endswith("?"):
             continue
         if kind == "+":
-            _require(isinstance(value, float) and 0.0 < value < math.inf, f"{key} is no positive number")
+            is_positive = isinstance(value, float) and 0.0 < value < math.inf
+            _require(is_positive, f"{key} is not a positive number")
         elif kind[0].isupper():
             names = {base.__name__ for base in type(value).__mro__}  # a kernel may be any subclass
-            _require(not names.isdisjoint(kind.split("|")), f"{key} is no {kind}")
+            _require(not names.isdisjoint(kind.split("|")), f"{key} is not a {kind}")
         else:
             _check_array(key, value, kind[0], kind[1:], sides)
     return sides
@@ -248,7 +249,7 @@ def _check_array(key: str, value: Any, holds: str, letters: str, sides: dict[str
     is_right = is_right and (holds == "o" or value.dtype.name in TYPES[holds].split())
     is_right = is_right and (holds == "o" or value.dtype.isnative)
     is_right = is_right and value.ndim == len(letters) and min(value.shape) > 0
-    _require(is_right, f"{key} is no array of its kind")
+    _require(is_right, f"{key} is not an array of its kind")
     for letter, side in zip(letters, value.shape, strict=True):
         _require(sides.setdefault(letter, side) == side, f"{key} of shape {value.shape}")
     if holds == "w":

@@ -34,15 +34,15 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
     path : str or path-like
         The file, usually with the ending ``.nsse``.
     metadata : dict, default=None
-        Plain data to travel with the model; `nsse.io.read_header` gives it back. The command line keeps
-        here how samples are prepared, and reads from it how to prepare new ones::
+        Plain data that are stored with the model. `nsse.io.read_header` returns them. The command line
+        stores here how samples are prepared, and prepares new samples in the same way::
 
             {"kind": "images", "size": [25, 25], "unit_norm": True}
             {"kind": "table", "columns": ["length", "width"], "label": "species"}
             {"kind": "array", "n_features": 64}
     updatable : bool, default=False
-        Whether the file keeps what `SmoothEmbedding.partial_fit` and `forget` need after `load`: sums of
-        the size of the centers squared, and some samples.
+        Whether the file contains the data that `SmoothEmbedding.partial_fit` and `forget` need after
+        `load`. These are sums whose size is the number of centers squared, and some samples.
 
     Raises
     ------
@@ -97,14 +97,14 @@ def load(path: Place) -> Any:
     Returns
     -------
     estimator
-        The model. `transform`, `predict` and `certified_radius` give the same bits as before. The affine
-        steps of a pipeline become one step, and results agree to rounding.
+        The model. `transform`, `predict` and `certified_radius` return the same bits as before. The
+        affine steps of a pipeline become one step, whose results are equal up to rounding.
 
     Raises
     ------
     ValueError
-        If the file is cut short, damaged, no model file, of another format, larger inside than its
-        header declares, or if its parts do not fit each other. The message names the reason.
+        If the file is damaged, is not a model file, has another format, contains more than its header
+        declares, or if its parts do not match. The message names the reason.
     FileNotFoundError
         If there is no such file.
     MemoryError

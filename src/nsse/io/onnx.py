@@ -3,12 +3,13 @@
 The distances are those of `nsse.distances`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. The profile of the
 kernel is the same method that NumPy calls. It gets a `Value`, whose operators write nodes. All
 arithmetic is in float64, whatever the types of input and outputs are, because distances of near rows and
-sums of kernels with coefficients of both signs cancel, and in float32 labels would change. Equal nodes
+sums of kernels with coefficients of both signs cancel. In float32, labels would change. Equal nodes
 are written once, so members of an ensemble that share a metric compute distances once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from nsse._support.errors import Described, optional, rule_error, rule_message
 from nsse._support.files import replacing
-from nsse.affine import Affine, is_sparse
+from nsse.affine import Affine, dense_array
 from nsse.ensemble import EnsembleMap
 from nsse.io.archive import Place
 from nsse.kernels.base import FARTHEST, Kernel
@@ -52,9 +53,9 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        Fitted: any estimator of ours with a kernel map, a linear map or an ensemble of such maps, hence
-        not `NYS` and `SPE`; a search around one; or a pipeline of a `TableEncoder`, affine steps
-        (scalers, imputers, PCA) and one of these. Labels are integers, strings, booleans or floats.
+        A fitted estimator of this library with a kernel map, a linear map or an ensemble of such maps,
+        a search around one, or a pipeline of a `TableEncoder`, affine steps (scalers, imputers, PCA) and
+        one of these. `NYS` and `SPE` have other maps. Labels are integers, strings, booleans or floats.
     path : str or path-like, default=None
         The file to write, usually with the ending ``.onnx``. It is complete or does not exist. None
         writes no file.
@@ -78,7 +79,7 @@ def to_onnx(
 
     See Also
     --------
-    save : A file for this library, to the last bit.
+    save : Writes a file that this library reads without any rounding.
 
     Examples
     --------
@@ -214,14 +215,18 @@ class _Graph:
 
     def map(self, X: str, f: Any, owner: str) -> str:
         """Write the map of a model, which is named ``owner`` in errors, at the rows of X."""
-        if isinstance(f, EnsembleMap):
-            return self.ensemble(X, f, owner)
-        if isinstance(f, LinearMap):
-            return self.affine(X, f.affine)
-        if not isinstance(f, KernelMap):
+        if type(f) not in _WRITERS:
             rule, cure = "have a kernel or a linear map to be exported", "Keep other models in Python."
             raise rule_error("model", rule, owner, cure)
-        U, V = self.affine(X, f.metric), f.centers.toarray() if is_sparse(f.centers) else f.centers
+        return _WRITERS[type(f)](self, X, f)
+
+    def linear(self, X: str, f: LinearMap) -> str:
+        """Write a linear map."""
+        return self.affine(X, f.affine)
+
+    def kernels(self, X: str, f: KernelMap) -> str:
+        """Write a sum of kernels."""
+        U, V = self.affine(X, f.metric), dense_array(f.centers)
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
         product = self("MatMul", U, self.constant(2.0 * V.T))
         less = self("Add", product, self.constant(-np.einsum("ij,ij->i", V, V)))
@@ -235,11 +240,11 @@ class _Graph:
             raise _other_functions(f.kernel, str(error)) from error
         return self("MatMul", K.name, self.constant(f.coef))
 
-    def ensemble(self, X: str, f: EnsembleMap, owner: str) -> str:
+    def ensemble(self, X: str, f: EnsembleMap) -> str:
         """Write the rotated sum of the values of the members."""
         M = f.n_classes
         each = [
-            self.times(self.scores(self.map(X, part, owner), scores), weight, M)
+            self.times(self.scores(self.map(X, part, "ensemble"), scores), weight, M)
             for part, scores, weight in f.parts
         ]
         total = each[0] if len(each) == 1 else self("Sum", *each)
@@ -288,6 +293,13 @@ class _Graph:
     def _value(self, name: str, shape: list[int | None], dtype: Any) -> Any:
         helper = self._onnx.helper
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+
+_WRITERS: dict[type, Callable[[_Graph, str, Any], str]] = {
+    KernelMap: _Graph.kernels,
+    LinearMap: _Graph.linear,
+    EnsembleMap: _Graph.ensemble,
+}
 
 
 class Value:

@@ -60,7 +60,7 @@ _HOMES = {
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
-# Attributes that are not needed after a fit, and those of models that learn more or are elsewhere.
+# Attributes that are only needed during a fit, on a device or by updates.
 ONLY_IN_FITS = ("_scatter", "_learned", "_remote", "_training")
 UPDATES = "_updates"
 STORED = "biufUmM"  # kinds of arrays that a file holds as they are

@@ -175,7 +175,7 @@ def generalization(report: GeneralizationReport) -> Plot:
 
 
 def _draw_curve(axes: Any, curve: RiskCoverage, coverage: float, kind: str) -> None:
-    """Draw the risk by coverage, with its value at one coverage and that of all predictions."""
+    """Draw the risk by coverage, with its values at one coverage and for all predictions."""
     percent, error = 100 * curve.coverage, 100 * curve.risk
     axes.axhline(error[-1], color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)), gid="all")
     axes.fill_between(percent, error, color=BLUE, alpha=0.12, linewidth=0)

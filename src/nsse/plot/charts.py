@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.frames import Columns
 from nsse._support.types import Floats, LabelsLike, SamplesLike
-from nsse.certificates.reliability import EDGES, log_loss, reliability_curve, wilson_interval
+from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
 from nsse.figures import (
     Plot,
     chart_axes,
@@ -139,14 +139,10 @@ def reliability(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) ->
     codes = np.searchsorted(core.classes_, labels[unseen])
     columns = np.searchsorted(core.classes_, predicted[unseen])
     of_label = P[unseen][np.arange(len(codes)), columns]
-    rows = [
-        (*each, *wilson_interval(each[4], each[2]))
-        for each in reliability_curve(of_label, columns == codes, EDGES)
-    ]
-    names = ("low", "high", "n", "mean", "right", "right_low", "right_high")
-    frame: Columns = {
-        name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)
-    }
+    bins = reliability_curve(of_label, columns == codes, EDGES)
+    frame: Columns = {name: [getattr(each, name) for each in bins] for name in Bin._fields}
+    frame["right_low"] = [each.interval[0] for each in bins]
+    frame["right_high"] = [each.interval[1] for each in bins]
     axes = chart_axes(ax, f"Calibration, log-loss {log_loss(P[unseen], codes):.3f}")
     _draw_reliability(axes, frame)
     return Plot(axes.figure, frame, ax is None)

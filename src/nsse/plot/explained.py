@@ -65,14 +65,15 @@ def explanation(
         the features that contribute most. "auto" is an image if ``shape`` is given, else bars for at
         most 40 features, else a curve.
     names : sequence of str, default=None
-        Names of the features. None takes those of a data frame or of the fitted model.
+        Names of the features. None uses the names of a data frame or of the fitted model.
     ax : matplotlib.axes.Axes, default=None
         Axes to draw on. None makes a figure.
 
     Returns
     -------
     Plot
-        Blue supports the class and red supports its rival. The frame is that of `Explanation.to_frame`.
+        Blue supports the class and red supports its rival. `Explanation.to_frame` returns the same
+        frame.
 
     See Also
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ from nsse._support.errors import rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.base import EmbeddingClassifier
 from nsse.class_maps import left_out_coordinates, training_probabilities, training_rows
-from nsse.pipelines import opened
+from nsse.pipelines import behind, opened
+
+NOTHING = slice(0, 0)  # selects no samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,10 @@ class _Part:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def select(self, rows: Any) -> _Part:
+        """Return some of the samples."""
+        return _Part(self.values[rows], self.codes[rows], self.predicted[rows])
 
     @property
     def shown(self) -> Ints:
@@ -111,25 +117,21 @@ def shown_samples(model: Any, X: SamplesLike, y: LabelsLike, *, coordinates: boo
             cure = "Pass samples, or a model of this library, which stores its training samples."
             raise rule_error("X", "be given for this model", None, cure)
         other = _part(model, X, labels, coordinates, classes)
-        nothing = _Part(other.values[:0], other.codes[:0], other.predicted[:0])
-        return Shown(type(core).__name__, classes, nothing, other, False, 0, False)
+        return Shown(type(core).__name__, classes, other.select(NOTHING), other, False, 0, False)
     train, left_out = _training(core, coordinates)
     if X is None:
-        nothing = _Part(train.values[:0], train.codes[:0], train.predicted[:0])
+        nothing = train.select(NOTHING)
         return Shown(type(core).__name__, classes, train, nothing, bool(left_out.all()), 0, True)
-    Z = X
-    for step in steps:
-        Z = step.transform(Z)
+    Z = behind(steps, X)
     rows = training_rows(core, Z)
     new = _part(core, Z, labels, coordinates, classes)
     unseen, recognized = rows < 0, rows[rows >= 0]
     if not unseen.any():  # only training samples: draw those that were given
-        known = train.codes[recognized] if y is None else labels
-        train = _Part(train.values[recognized], known, train.predicted[recognized])
+        train = train.select(recognized)
+        train = train if y is None else replace(train, codes=labels)
         left_out = left_out[recognized]
-    new = _Part(new.values[unseen], new.codes[unseen], new.predicted[unseen])
     name, n_recognized = type(core).__name__, len(recognized)
-    return Shown(name, classes, train, new, bool(left_out.all()), n_recognized, True)
+    return Shown(name, classes, train, new.select(unseen), bool(left_out.all()), n_recognized, True)
 
 
 def _part(model: Any, X: SamplesLike, labels: Ints, coordinates: bool, classes: NDArray[Any]) -> _Part:
@@ -202,7 +204,4 @@ def are_unseen(model: Any, X: SamplesLike, n: int) -> Bools:
     steps, core = opened(model)
     if not isinstance(core, EmbeddingClassifier):
         return np.ones(n, dtype=bool)
-    Z = X
-    for step in steps:
-        Z = step.transform(Z)
-    return np.asarray(training_rows(core, Z) < 0)
+    return np.asarray(training_rows(core, behind(steps, X)) < 0)

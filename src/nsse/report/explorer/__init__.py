@@ -11,11 +11,12 @@ In the order of the work:
 - ``bundle``: the modules of the page as one script,
 - ``write``: `write_report`.
 
-The page is ``page.html`` and ``style.css`` with the ES modules that ``main.js`` imports put inside. They
-decode (``data.js``), do the arithmetic of the model (``model.js``) and of the camera (``view.js``), draw
-points (``scatter.js``), the layer above them (``overlay.js``) and charts (``charts.js``), and handle
-input (``stage.js``, ``panels.js``, ``live.js`` with ``pictures.js``). They share ``basics.js``.
-``types.d.ts`` describes the data.
+The page consists of ``page.html``, ``style.css`` and the ES modules that ``main.js`` imports. Python
+computes the layout, and the page draws it. Only new samples of the reader are placed by the page.
+``data.js`` decodes the data, and ``types.d.ts`` describes them. ``model.js`` computes the map, its
+scores and radii with ``kernels.js``, ``margins.js`` and ``vectors.js``. ``view.js`` is the camera.
+``scatter.js`` draws points, ``overlay.js`` the layer above them, and ``charts.js`` the charts.
+``stage.js``, ``panels.js`` and ``live.js`` with ``pictures.js`` handle input. All share ``basics.js``.
 """
 
 from nsse.report.explorer.models import Samples

@@ -15,9 +15,9 @@ from nsse.report.explorer.models import Findings
 
 # Number of samples in the list of each sample. It is smaller if a class is smaller.
 ALIKE = 8
-# Stands for a place that is not taken.
+# Marks an empty place of a list.
 NOBODY = 2**32 - 1
-# Multiplications that a page is worth.
+# Up to this number of multiplications the lists are computed.
 MOST_WORK = 2e11
 
 

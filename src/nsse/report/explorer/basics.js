@@ -1,4 +1,4 @@
-// What all parts share: elements of the page, numbers and how they are written, colors.
+// Functions that all parts share: elements of the page, text of numbers, colors.
 
 /** @type {(id: string) => any} */
 export const get = (id) => document.getElementById(id);
@@ -22,7 +22,7 @@ export const paragraph = (words, kind = "quiet") => make("p", { class: kind }, w
 export const makeButton = (properties, ...children) =>
   make("button", { type: "button", ...properties }, ...children);
 
-// A part of a drawing in SVG.
+// Make an element of an SVG drawing.
 export function draw(tag, attributes, text = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
@@ -34,7 +34,7 @@ export const brushOf = (canvas, options = {}) => canvas.getContext("2d", options
 
 export const allOf = (n) => Array.from({ length: n }, (_, i) => i);
 
-// Numbers from one up to another by what they have in common.
+// Group the numbers from one up to another by their keys.
 export function grouped(from, to, keyOf) {
   const groups = new Map();
   for (let i = from; i < to; i++) {
@@ -44,7 +44,7 @@ export function grouped(from, to, keyOf) {
   return groups;
 }
 
-// By comparison, not by Math.min(...): a list may be longer than a call takes arguments.
+// Math.min(...) would fail for long lists, because calls have a limited number of arguments.
 export const smallest = (values) => values.reduce((a, b) => (b < a ? b : a), Infinity);
 export const greatest = (values) => values.reduce((a, b) => (b > a ? b : a), -Infinity);
 
@@ -55,7 +55,7 @@ export const short = (v) => number(v, 3).replace("e+", "e").replace(".0e", "e");
 export const percent = (v) => `${(100 * v).toFixed(1)} %`;
 export const clipped = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
-// Three channels in [0, 1], from and to what CSS writes.
+// Three channels in [0, 1], from and to the colors of CSS.
 export const channels = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16) / 255);
 export const cssColor = (color) => `rgb(${color.map((v) => Math.round(255 * v)).join(" ")})`;
 export const lighter = (color) => color.map((v) => v + 0.22 * (1 - v));

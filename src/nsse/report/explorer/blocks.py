@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 # "<" could end the element or open a comment, the two separators end lines in older JavaScript, and no
 # file can contain lone surrogates.
 _UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
-# The keys are names in ``data.js``.
+# The keys are the names of the types in ``data.js``.
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2", "u4": "<u4"}
 
 

@@ -20,7 +20,7 @@ _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 def bundled(folder: Traversable | None = None) -> str:
     """Return the first module and all that it needs, each after its imports.
 
-    That names are imported which are exported, and declared once, TypeScript and ESLint see to.
+    TypeScript and ESLint check that imported names are exported, and that names are declared once.
     """
     modules: dict[str, str] = {}
     _collect(files("nsse.report.explorer") if folder is None else folder, FIRST, modules)

@@ -1,11 +1,12 @@
-// Charts below the stage, in SVG.
+// Draw the charts below the stage in SVG.
 
 import { allOf, draw, get, make, paragraph, short } from "./basics.js";
 
 const SIZE = { width: 420, height: 220, left: 52, right: 14, top: 12, bottom: 42 };
 const LETTER = 7; // width of a digit
 
-// Few round numbers between two others; on a logarithmic axis powers of ten, or with their halves.
+// Return a few round numbers between two others. On a logarithmic axis they are powers of ten, or also
+// 2 and 5 times such powers.
 function ticks([low, high], count, log) {
   const inside = (factors) => allOf(40).flatMap((k) => factors.map((m) => Number(`${m}e${k - 20}`)))
     .filter((v) => v >= low && v <= high);
@@ -17,8 +18,9 @@ function ticks([low, high], count, log) {
   return allOf(last - first + 1).map((k) => (first + k) * step);
 }
 
-// Axes with few grid lines, and bars, lines and dots of a kind. A dot has a name and may have a label.
-function chart({ title, x, y, labels, lines, bars, dots, marks, key, log, whole }) {
+// Draw axes with few grid lines, and bars, lines and dots. A dot has a name and may have a label.
+function chart({ title, x, y, labels, lines = [], bars = [], dots = [], marks = [], key = [],
+  log = [false, false], whole = false }) {
   const { width, height, left, right, top, bottom } = SIZE, middle = (top + height - bottom) / 2;
   const viewBox = `0 0 ${width} ${height}`, turned = `rotate(-90 12 ${middle})`;
   const share = (v, [low, high], isLog) => {
@@ -48,7 +50,7 @@ function chart({ title, x, y, labels, lines, bars, dots, marks, key, log, whole 
     const label = { x: toX(cx) - 6, y: Math.max(toY(cy) - 6, top + 16), class: "end" };
     svg.append(circle, draw("text", label, words));
   }
-  // Counts in one line above the axis, or in two if they would meet.
+  // Counts are in one line above the axis, or in two lines if they would overlap.
   let end = -Infinity, isHigh = false;
   for (const [at, words] of marks) {
     const half = 0.5 * LETTER * words.length, middleX = Math.min(toX(at), width - half);
@@ -66,7 +68,7 @@ function chart({ title, x, y, labels, lines, bars, dots, marks, key, log, whole 
 const partOf = (part) => (typeof part === "string" ? paragraph(part)
   : Array.isArray(part) ? make("div", { class: "pair" }, ...part.map(partOf)) : chart(part));
 
-// Sentences and charts, as they come with the data (charts.py).
+// Show the sentences and charts that charts.py describes.
 export function buildPanels({ data: { panels } }) {
   for (const [name, parts] of Object.entries(panels)) {
     get(name).hidden = !parts.length;

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse.certificates.reliability import Bin, wilson_interval
+from nsse.certificates.reliability import Bin
 from nsse.certificates.selective import risk_coverage_curve
 from nsse.datasets import Preparation
 from nsse.report.explorer import facts
@@ -20,7 +20,7 @@ from nsse.report.explorer.models import Findings
 BINS = 30
 # Points of a curve in the page. The eye cannot distinguish more.
 CURVE_POINTS = 400
-# Height of the lines of counts below the calibration curve, as a share of the range of probabilities.
+# Height of the counts below the calibration curve, as a share of the range of probabilities.
 ROOM_FOR_COUNTS = 0.18
 
 
@@ -45,19 +45,21 @@ def _probabilities(findings: Findings) -> list[Any]:
 
 
 def _calibration(curve: tuple[Bin, ...]) -> dict[str, Any]:
-    dots, marks, lines, lowest = [], [], [], 100.0
-    for low, high, n, p, share in curve:
-        below, above = (100.0 * end for end in wilson_interval(share, n))
-        name = f"{n} labels of {_percent(low)} to {_percent(high)}: mean {_percent(p)}"
-        dots.append(["dot", 100.0 * p, 100.0 * share, f"{name}, correct {_percent(share)}", ""])
-        marks.append([100.0 * p, str(n)])
-        lines.append(["error", [100.0 * p] * 2, [below, above]])
-        lowest = min(lowest, 100.0 * p, below)
-    axis = [float(np.floor(min(lowest, 90.0) / 10.0) * 10.0), 100.0]
+    dots = [["dot", 100.0 * each.mean, 100.0 * each.right, _bin_words(each), ""] for each in curve]
+    marks = [[100.0 * each.mean, str(each.n)] for each in curve]
+    errors = [[100.0 * end for end in each.interval] for each in curve]
+    lowest = min(90.0, *(100.0 * each.mean for each in curve), *(below for below, _ in errors))
+    axis = [float(np.floor(lowest / 10.0) * 10.0), 100.0]
     labels = ["mean probability of the label (%)", "correct labels (%)"]
-    lines = [["reference", axis, axis], *lines]
+    lines: list[Any] = [["reference", axis, axis]]
+    lines += [["error", [mark[0]] * 2, ends] for mark, ends in zip(marks, errors, strict=True)]
     heights = [axis[0] - ROOM_FOR_COUNTS * (100.0 - axis[0]), 100.0]
     return _chart("Calibration", axis, heights, labels, lines=lines, dots=dots, marks=marks)
+
+
+def _bin_words(each: Bin) -> str:
+    between = f"{_percent(each.low)} to {_percent(each.high)}"
+    return f"{each.n} labels of {between}: mean {_percent(each.mean)}, correct {_percent(each.right)}"
 
 
 def _radii(findings: Findings, preparation: Preparation) -> list[Any]:
@@ -143,16 +145,7 @@ def _trace(findings: Findings) -> list[Any]:
 def _chart(
     title: str, x: list[float], y: list[float], labels: list[str], **parts: Any
 ) -> dict[str, Any]:
-    plain = {
-        "lines": [],
-        "bars": [],
-        "dots": [],
-        "marks": [],
-        "key": [],
-        "log": [False, False],
-        "whole": False,
-    }
-    return {"title": title, "x": x, "y": y, "labels": labels, **plain, **parts}
+    return {"title": title, "x": x, "y": y, "labels": labels, **parts}
 
 
 def _stretched(values: Any) -> list[float]:

@@ -1,4 +1,4 @@
-// Data: arrays out of text, and the points of training and test samples as one list.
+// Decode arrays, and answer questions about the training and test samples, which are one list of points.
 
 import { allOf, clipped } from "./basics.js";
 
@@ -13,7 +13,7 @@ async function decodeBlock({ kind, shape, data }) {
   return { values: new ARRAYS[kind](await new Response(stream).arrayBuffer()), shape };
 }
 
-// Every block anywhere inside the entry becomes { values, shape }.
+// Replace every block inside an entry by { values, shape }.
 export async function decoded(entry) {
   if (entry === null || typeof entry !== "object") return entry;
   if (Array.isArray(entry)) return typeof entry[0] === "object" ? Promise.all(entry.map(decoded)) : entry;
@@ -35,15 +35,15 @@ export class Points {
     this.embedding = joined(Float32Array, "embedding");
     this.codes = joined(Uint16Array, "codes");
     this.predicted = joined(Uint16Array, "predicted");
-    // What a point is colored by: its label, or what is predicted where there is none.
+    // Points are colored by their label, or by the predicted label if they have none.
     this.shown = this.codes.map((code, i) => (code === UNKNOWN ? this.predicted[i] : code));
-    let sum = 0; // where the sets of labels start
+    let sum = 0; // the place at which the prediction set of a sample starts
     this.starts = Array.from(data.probabilities.sets?.sizes.values ?? [], (size) => (sum += size) - size);
   }
 
   isTest(i) { return i >= this.nTrain; }
   isLabelled(i) { return this.codes[i] !== UNKNOWN; }
-  // Of a training sample without a label the probability of the one it was given, -1 if unknown; else 0.
+  // The probability of the label that a training sample without a label got, -1 if it is unknown, else 0.
   certainty(i) { return this.isTest(i) ? 0 : this.data.train.certainty?.values[i] ?? 0; }
   isWrong(i) { return this.isTest(i) && this.isLabelled(i) && this.codes[i] !== this.predicted[i]; }
 
@@ -55,7 +55,7 @@ export class Points {
     return names ? names[this.row(i)] : `${this.isTest(i) ? "Test" : "Training"} row ${this.row(i)}`;
   }
 
-  // Without the folder of its class, for lists.
+  // The title without the folder of the class, for lists.
   shortTitle(i) {
     const { names } = this.isTest(i) ? this.data.test : this.data.train;
     return names ? clipped(names[this.row(i)].split("/").at(-1), 14) : `row ${this.row(i)}`;
@@ -64,13 +64,13 @@ export class Points {
   className(code) { return this.data.classes[code]; }
   radius(i) { return this.isTest(i) ? this.data.radius?.values[this.row(i)] ?? null : null; }
 
-  // How probable what is predicted for a test sample is, and its label; null where nothing is known.
+  // The probabilities of the predicted and of the true label of a test sample, or null.
   probabilities(i) {
     const { predicted, own } = this.data.probabilities;
     return this.isTest(i) && predicted && own ? [predicted, own].map((p) => p.values[this.row(i)]) : null;
   }
 
-  // The labels that a test sample may have; null where the page has no such sets.
+  // The prediction set of a test sample, or null if the page has none.
   setOf(i) {
     const { sets } = this.data.probabilities, row = this.row(i), start = this.starts[row];
     if (!sets || !this.isTest(i)) return null;
@@ -84,14 +84,14 @@ export class Points {
       + `${names.length ? `${names.join(", ")} or ` : ""}${last}`;
   }
 
-  // Of all training samples and their copies, the nearest one to a test sample; null where none has copies.
+  // The nearest training sample or augmented sample of a test sample, or null.
   nearestCopy(i) {
     const { nearest } = this.data, row = this.row(i);
     if (!nearest || !this.isTest(i)) return null;
     return `Nearest: ${this.title(nearest.sample.values[row])}, ${nearest.names[nearest.copy.values[row]]}`;
   }
 
-  // A photograph, or the levels of a sample, one of every pixel or three; null where it has no picture.
+  // A photograph, or the levels of a sample, one or three for each pixel, or null if there is no image.
   picture(i) {
     const { pictures, photographs } = this.data;
     if (photographs?.[i]) return { src: photographs[i] };
@@ -100,13 +100,13 @@ export class Points {
     return { width, height, levels: levels.values.subarray(start, start + n) };
   }
 
-  // All numbers of a sample that the page carries; null where it has none.
+  // All numbers of a sample, or null if the page does not contain them.
   numbers(i) {
     const { rows } = this.data, n = rows?.columns.length ?? 0, start = (i - (rows?.first ?? 0)) * n;
     return start >= 0 ? rows?.values?.values.subarray(start, start + n) ?? null : null;
   }
 
-  // The first cells of a sample by column; nothing where the page does not carry them.
+  // The first cells of a sample by column. The list is empty if the page does not contain them.
   cells(i) {
     const { rows } = this.data, cells = rows?.words?.[i - rows.first] ?? this.numbers(i) ?? [];
     return [...cells].slice(0, SHOWN_COLUMNS).map((cell, k) => [rows?.columns[k], cell]);
@@ -114,7 +114,7 @@ export class Points {
 
   place(i) { return this.embedding.subarray(i * this.d, (i + 1) * this.d); }
 
-  // The training samples nearest to a place in the embedding, all dimensions counting.
+  // The training samples nearest to a place in the embedding, with all its dimensions.
   neighbors(place, count, except = -1) {
     const all = allOf(this.nTrain);
     const squares = all.map((i) => this.place(i).reduce((sum, y, k) => sum + (place[k] - y) ** 2, 0));
@@ -122,14 +122,14 @@ export class Points {
       .map((i) => ({ i, distance: Math.sqrt(squares[i]) }));
   }
 
-  // The most similar training samples in the input space: those of the class of a training sample, or of the
+  // The most similar training samples in the input space. They have the class of a training sample, or the
   // predicted class of a test sample.
   alike(i) {
     const { alike } = this.data, count = alike?.shape[1] ?? 0;
     return [...(alike?.values.subarray(i * count, (i + 1) * count) ?? [])].filter((j) => j !== NOBODY);
   }
 
-  // The same for squared distances to the centers, of which each training sample has several.
+  // The same for given squared distances to the centers. A training sample may have several centers.
   alikeBy(squares, perSample, code, count) {
     const members = allOf(this.data.alike ? this.nTrain : 0).filter((i) => this.shown[i] === code);
     return members.sort((a, b) => squares[a * perSample] - squares[b * perSample]).slice(0, count);

@@ -14,7 +14,7 @@ SURE = f"{100 * (1 - ALPHA):.0f} %"
 
 
 def finding(findings: Findings) -> str:
-    """Return the sentence under the title: the error, compared with that of the largest class."""
+    """Return the sentence under the title, which states the error and the one of the largest class."""
     n = len(findings.test)
     if not n or not findings.has_labels:
         shown = f" and {_count(n, 'sample')} without labels" if n else ""
@@ -27,7 +27,7 @@ def finding(findings: Findings) -> str:
 
 
 def _base_rate(findings: Findings) -> str:
-    """State the error of always predicting the largest class of the training samples."""
+    """Return the error of a model that always predicts the largest class of the training samples."""
     largest = int(np.bincount(findings.train.codes).argmax())
     labels = findings.test.codes[findings.test.codes >= 0]
     error = 100.0 * float(np.mean(labels != largest))
@@ -131,7 +131,7 @@ def radius_sentence(findings: Findings) -> str:
 
 
 def probability_sentence(findings: Findings) -> str:
-    """State where the probabilities come from, and their log-loss on new samples."""
+    """Return how the probabilities are computed, and their log-loss on new samples."""
     fitted = "a temperature that was" if len(findings.members) < 2 else "weights that were"
     found = f"Probabilities come from the scores, with {fitted} fitted to left-out training samples."
     n = findings.calibration.n_samples
@@ -145,7 +145,7 @@ def probability_sentence(findings: Findings) -> str:
 
 
 def set_sentence(findings: Findings) -> str:
-    """State where the prediction sets come from, and their coverage on new samples."""
+    """Return how the prediction sets are computed, and their coverage on new samples."""
     if findings.sets is None:
         return (
             "There are no prediction sets, because the model has no scores of left-out training samples."

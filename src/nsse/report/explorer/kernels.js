@@ -1,25 +1,19 @@
-// Kernels: profiles κ(t) with t = r²/σ², how much they fall, and how far t may grow (nsse.kernels). The
-// profile of a kernel without a formula is a table over log t (profiles.py).
+// Kernels by name: the coordinates of a member, and by how much functions of norm 1 change within a distance
+// (nsse.kernels). The profile κ(t) with t = r²/σ² is a formula, or a table over log t (profiles.py).
+
+import { times } from "./vectors.js";
 
 const PROFILES = {
   gaussian: (t) => Math.exp(-t),
   exponential: (t) => Math.exp(-Math.sqrt(t)),
   matern32: (t) => (1 + Math.sqrt(3 * t)) * Math.exp(-Math.sqrt(3 * t)),
 };
-// 1 - κ(t), and the t at which it reaches a value, where they have a closed form.
+// 1 - κ(t), where it has a closed form.
 const FALLS = {
   gaussian: (t) => -Math.expm1(-t),
   exponential: (t) => -Math.expm1(-Math.sqrt(t)),
 };
-const INVERSES = {
-  gaussian: (fall) => -Math.log1p(-fall),
-  exponential: (fall) => Math.log1p(-fall) ** 2,
-};
 const NODES = 6;
-// Bisection of log t, from where everything is rounding to where no sample lies.
-const LOWEST = -700;
-const HIGHEST = 230;
-const BISECTIONS = 60;
 const FARTHEST = 1e100; // beyond, profiles are zero
 
 // Lagrange's polynomial through the six values around log t; constant outside of the table.
@@ -39,27 +33,14 @@ function tabulated({ table: { values }, low, step }) {
   };
 }
 
-/** @type {(kernel: KernelEntry) => (t: number) => number} */
-export const profileOf = (kernel) => PROFILES[kernel.name] ?? tabulated(/** @type {any} */ (kernel));
-
-// 1 - κ(t), rounded up.
-/** @type {(kernel: KernelEntry) => (t: number) => number} */
-export function fallOf(kernel) {
-  const profile = profileOf(kernel), curvature = kernel.curvature ?? Infinity;
-  return FALLS[kernel.name] ?? ((t) =>
+// A member's `values` at all centers, its coordinates `at` a place { u, squares }, and `change(distance)`.
+/** @type {(member: MemberEntry) => Kernel} */
+export function kernelOf({ kernel, sigma, coef }) {
+  if (kernel.name === "linear") return { values: () => [], at: ({ u }) => u, change: (distance) => distance };
+  const profile = PROFILES[kernel.name] ?? tabulated(kernel), curvature = kernel.curvature ?? Infinity;
+  const fall = FALLS[kernel.name] ?? ((t) =>
     (t > 0 ? Math.min(1 - profile(Math.min(t, FARTHEST)) + kernel.accuracy, curvature * t) : 0));
-}
-
-// The t up to which 1 - κ(t) is at most `fall`, rounded down.
-/** @type {(kernel: KernelEntry, fall: number) => number} */
-export function farthest(kernel, fall) {
-  if (fall >= 1) return Infinity;
-  if (kernel.name in INVERSES) return INVERSES[kernel.name](fall);
-  const fallAt = fallOf(kernel), isSafe = (t) => fallAt(t) <= fall;
-  let low = LOWEST, high = HIGHEST;
-  for (let k = 0; k < BISECTIONS; k++) {
-    const middle = (low + high) / 2;
-    if (isSafe(Math.exp(middle))) low = middle; else high = middle;
-  }
-  return low > LOWEST ? Math.exp(low) * (1 - 1e-12) : 0;
+  const values = ({ squares }) => squares.map((s) => profile(s / sigma ** 2));
+  return { values, at: (place) => times(values(place), coef),
+    change: (distance) => Math.sqrt(2 * fall((distance / sigma) ** 2)) };
 }

@@ -1,9 +1,11 @@
-// The live map: the page predicts an image or a row of the reader.
+// The live map: the page predicts an image or a row that the reader provides.
 
 import { allOf, clipped, get, greatest, make, makeButton, number, paragraph, percent } from "./basics.js";
 import { Model } from "./model.js";
 import { similarParts, swatch } from "./panels.js";
 import { Pad, normed } from "./pictures.js";
+
+const LOWERED = 0.9995; // so that four digits are never above the radius
 
 export class Live {
   /** @type {any} */
@@ -146,15 +148,15 @@ export class Live {
     const next = allOf(P.length).filter((c) => c !== code && P[c] >= 0.005).sort((a, b) => P[b] - P[a])
       .slice(0, 2).map((c) => `${points.className(c)} (${percent(P[c])})`);
     const certified = radius === Infinity ? "No change of the sample can change this label."
-      : `Certified radius ${number(radius)}. No smaller change of the `
+      : `Certified radius ${number(LOWERED * radius)}. No smaller change of the `
         + `${this.images ? "image" : "row"} changes this label.`;
     return [`Probability ${percent(P[code])}${next.length ? `, then ${next.join(", ")}` : ""}.`,
       ...(set ? [`${points.setWords(set)}.`] : []), ...(this.model.entry.certifies ? [certified] : [])];
   }
 }
 
-// The features of a row of numbers, or of the entries of a table in the order of its columns or below a line
-// of their names; and the entries that are not known categories.
+// The features of a row of numbers or of the entries of a table, and the entries that are unknown categories.
+// Entries are in the order of the columns, or below a line with their names.
 function parseRow(text, nFeatures, { kind, columns = allOf(nFeatures).map(String), ...table }) {
   const numbers = text.trim().split(/[\s,;]+/).map(Number), unknown = [];
   if (kind !== "table" && numbers.length === nFeatures && numbers.every(Number.isFinite))

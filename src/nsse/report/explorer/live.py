@@ -1,11 +1,11 @@
 """Write f, its scores and its certificate as numbers with which a page can compute.
 
 There is one structure for every model. Members have an affine map (the steps of a pipeline, then the
-metric), kernels at centers (`profiles`), coefficients, affine functions with classes, and a weight. A
-linear map ends after the first of these. A single model is one member of weight 1. The class scores of
-an ensemble are the sum of the weighted values of its members, and a rotation takes them to its
-coordinates. All numbers are in double precision, so that page and Python agree up to rounding, and what
-rounding can change is among the numbers that the page gets (`nsse.certificates.rounding`).
+metric), a kernel by name (`profiles`), centers, coefficients, affine functions with classes, and a
+weight. A linear map has the kernel "linear" and no centers. A single model is one member of weight 1.
+The class scores of an ensemble are the sum of the weighted values of its members, and a rotation takes
+them to its coordinates. All numbers are in double precision. The page leaves out the terms of rounding
+in the radii, which are far below the digits that it shows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error
-from nsse.affine import SAFE, Affine, is_sparse
+from nsse.affine import SAFE, Affine, dense_array, is_sparse
 from nsse.certificates import margins
-from nsse.certificates.front import EPS, Front, absolute_norm, relative_error
-from nsse.certificates.map_bounds import bounds_of, is_ordinary, widest_weight
-from nsse.certificates.margins import SATURATED
-from nsse.certificates.radii import EXPANSIONS, HALVINGS, PRECISION, Decision
+from nsse.certificates.front import Front
+from nsse.certificates.map_bounds import bounds_anywhere, is_ordinary
+from nsse.certificates.radii import Decision
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.maps import KernelMap, LinearMap, Member, plainest
 from nsse.report.explorer.blocks import block
@@ -31,7 +30,7 @@ from nsse.report.explorer.models import Findings, why_not_valid
 from nsse.report.explorer.pictures import are_levels
 from nsse.report.explorer.profiles import has_profile, kernel_entry
 
-# Bytes of the map that `live="auto"` puts into a page.
+# Largest size in bytes of a map that `live="auto"` puts into a page.
 LIVE_BYTES = 12_000_000
 # The parts of an affine map in a page. Its matrix is dense, as `Affine.joined` returns it.
 AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
@@ -83,21 +82,21 @@ def _obstacle(findings: Findings) -> str:
         return f"It needs a kernel or linear map; {findings.name} has another kind."
     if sentence := why_not_valid(members):
         return sentence.replace("They need", "It needs")
-    kernels = [member.map.kernel for member in members if isinstance(member.map, KernelMap)]
-    if missing := [kernel for kernel in kernels if not has_profile(kernel)]:
-        return f"The profile of the kernel {missing[0]!r} is too rough for a table."
+    rough = [member.map.kernel for member in members if not has_profile(member.map.kernel)]
+    if rough:
+        return f"The profile of the kernel {rough[0]!r} is too rough for a table."
     return findings.not_affine.replace("They need", "It needs")
 
 
 def _bytes_of(members: tuple[Member, ...]) -> int:
-    own = [scores.weights.size + getattr(f, "coef", scores.weights).size for f, scores, _ in members]
+    own = [scores.weights.size + f.coef.size for f, scores, _ in members]
     spaces = [_n_values(f) for f in _spaces(members)[0]]
     return 8 * (sum(own) + sum(spaces))
 
 
-def _n_values(f: Any) -> int:
+def _n_values(f: KernelMap | LinearMap) -> int:
     """Return how many numbers a page needs for distances, without forming a dense matrix."""
-    affine, arrays = _affine_of(f), _arrays(f)
+    affine, arrays = f.affine, _arrays(f)
     n_joined = 0
     if affine.tail is not None:
         arrays = [part for part in arrays if part is not affine.matrix and part is not affine.tail]
@@ -115,7 +114,7 @@ def _spaces(members: tuple[Member, ...]) -> tuple[list[Any], list[int]]:
     return maps, places
 
 
-def _measure_alike(f: Any, other: Any) -> bool:
+def _measure_alike(f: KernelMap | LinearMap, other: KernelMap | LinearMap) -> bool:
     first, second = _arrays(f), _arrays(other)
     return len(first) == len(second) and all(map(_is_same, first, second))
 
@@ -124,16 +123,10 @@ def _is_same(a: Any, b: Any) -> bool:
     return a is b or (not is_sparse(a) and not is_sparse(b) and np.array_equal(a, b))
 
 
-def _arrays(f: Any) -> list[Any]:
+def _arrays(f: KernelMap | LinearMap) -> list[Any]:
     """Return a key of everything that determines the distances of a sample to the centers."""
-    affine = _affine_of(f)
-    parts = [getattr(affine, name) for name in (*AFFINE, "tail")]
-    return [part for part in (*parts, getattr(f, "centers", None)) if part is not None]
-
-
-def _affine_of(f: Any) -> Affine:
-    """Return the metric of a kernel map, or the whole of a linear one."""
-    return f.metric if isinstance(f, KernelMap) else f.affine
+    parts = [getattr(f.affine, name) for name in (*AFFINE, "tail")]
+    return [part for part in (*parts, f.centers) if part is not None]
 
 
 def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> dict[str, Any]:
@@ -154,13 +147,9 @@ def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> 
         "temperature": core.scores_.temperature,
         "own": margins.OWN,
         "worst": margins.WORST,
-        "saturated": SATURATED,
-        "halvings": HALVINGS,
-        "expansions": EXPANSIONS,
-        "precision": PRECISION,
         "spaces": [_space_entry(f, findings.front) for f in maps],
         "members": [
-            {"space": place, **_member_entry(member, decision, findings.behind)}
+            {"space": place, **_member_entry(member)}
             for member, place in zip(members, places, strict=True)
         ],
     }
@@ -174,60 +163,33 @@ def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[s
     return preparation.to_dict() if isinstance(preparation, TablePreparation) else {"kind": "array"}
 
 
-def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
+def _space_entry(f: KernelMap | LinearMap, front: Affine | None) -> dict[str, Any]:
     """Return the map from a sample to distances, and how much it enlarges moves of the sample."""
-    is_linear = isinstance(f, LinearMap)
-    last = _affine_of(f)
-    whole = (last if front is None else last.after(front)).joined()
+    whole = (f.affine if front is None else f.affine.after(front)).joined()
     # The stretch of a linear map is in its scores, so only the steps in front of it remain.
-    way = front if is_linear else whole
-    norm = 1.0 if way is None else Front(None, way, way.norm, 0.0, np.zeros(1)).norm
-    gamma, size = (0.0, 0.0) if is_linear else (relative_error(whole, EPS), absolute_norm(whole))
+    stretching = front if f.metric is None else whole
+    norm = 1.0 if stretching is None else Front(None, stretching, stretching.norm, 0.0, np.zeros(1)).norm
     parts = {name: getattr(whole, name) for name in AFFINE}
-    centers: Any = None if is_linear else f.centers
-    centers = centers.toarray() if is_sparse(centers) else centers
     return {
         **{name: None if part is None else block(part, "f8") for name, part in parts.items()},
-        "centers": None if centers is None else block(centers, "f8"),
+        "centers": block(dense_array(f.centers), "f8"),
         "norm": norm,
-        "growth": gamma * size * float(np.abs(whole.scale).max()),
-        "gamma": gamma,
-        "size": size,
     }
 
 
-def _member_entry(member: Member, decision: Decision, Z: Any) -> dict[str, Any]:
-    """Return a member, with the terms of `nsse.certificates.radii.Margins` that do not need a sample."""
+def _member_entry(member: Member) -> dict[str, Any]:
+    """Return the kernel, the coefficients and the functions of a member."""
     f, scores, weight = member
-    kernel = kernel_entry(f.kernel) if isinstance(f, KernelMap) else None
-    if kernel or Z is None:  # the rounding of a linear map depends on the samples that are shown
-        Z = np.zeros((1, _affine_of(f).n_features))
-    bounds = bounds_of(f, Z, f(Z))
-    error, growth = bounds.of_functions(scores), bounds.growth_of_functions(scores)
-    wrong = 4.0 * error + decision.rounding * bounds.largest_function(scores)
-    has_slopes = f.has_local_bound and kernel is not None and kernel["name"] == "gaussian"
+    kernel = kernel_entry(f.kernel)
     return {
         "kernel": kernel,
-        "sigma": float(f.kernel.sigma) if isinstance(f, KernelMap) else None,
-        "coef": block(f.coef, "f8") if isinstance(f, KernelMap) else None,
+        "sigma": f.length_scale if np.isfinite(f.length_scale) else 1.0,
+        "coef": block(f.coef, "f8"),
         "weights": block(scores.weights, "f8"),
         "offsets": block(scores.offsets, "f8"),
         "codes": block(scores.codes, "u2"),
         "weight": float(weight),
         # F'w of every function. Their distances are the norms of differences of functions.
-        "images": block(scores.weights @ bounds.factor, "f8"),
-        "wrong": float(np.max(wrong)) + decision.offset + _wrong_of_table(member, kernel),
-        "error": float(np.max(error)),
-        "steeper": 4.0 * growth + decision.rounding * widest_weight(scores) * bounds.size_growth,
-        "gradient_error": bounds.gradient_error if has_slopes else None,
+        "images": block(scores.weights @ bounds_anywhere(f).factor, "f8"),
+        "has_local_bound": f.has_local_bound and kernel["name"] == "gaussian",
     }
-
-
-def _wrong_of_table(member: Member, kernel: dict[str, Any] | None) -> float:
-    """Return by how much more leads are wrong if the values of the kernel come from a table."""
-    if kernel is None or not isinstance(member.map, KernelMap):
-        return 0.0
-    more = kernel["accuracy"] - member.map.kernel.accuracy
-    return (
-        8.0 * widest_weight(member.scores) * more * float(np.linalg.norm(member.map.coef, axis=1).sum())
-    )

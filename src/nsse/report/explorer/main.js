@@ -1,4 +1,4 @@
-// The page comes to life: data decoded, stage and panels built, controls bound.
+// Decode the data, build the stage and the panels, and connect the controls.
 
 import { allOf, get, make } from "./basics.js";
 import { buildPanels } from "./charts.js";
@@ -93,7 +93,7 @@ async function main() {
   const live = data.live ? new Live(stage, data.live) : null;
   const without = data.without_live ? [`The map itself is not in this page. ${data.without_live}`] : [];
   get("notes").replaceChildren(...[...data.notes, ...without].map((text) => make("li", {}, text)));
-  // For scripts and tests: what is drawn, and the objects behind it.
+  // Scripts and tests use these objects.
   window.nsse = { points, stage, live, ready: true };
 }
 

@@ -1,50 +1,41 @@
-// By how much a label leads the other classes around a sample: the formulas of certificates.radii.
+// By how much a label leads another class within a distance: the bounds of nsse.certificates.margins and
+// slopes. Python's terms of rounding are left out. They are far below the digits that the page shows.
 
 import { allOf, greatest, smallest } from "./basics.js";
-import { fallOf, farthest } from "./kernels.js";
+import { kernelOf } from "./kernels.js";
 import { applied, argmax, lengthOf, product, times } from "./vectors.js";
 
 const EPS = Number.EPSILON;
-const TINY = 2.2250738585072014e-308;
+// The local bound is below rounding from so many σ on.
+const SATURATED = 7;
 
-// The gradient by the sample of what has the gradient g by u.
+// The gradient by the sample of a function that has the gradient g by u.
 function pulled({ scale, matrix, down, up }, g) {
   const less = down && applied(down, applied(up, g));
   return (matrix ? applied(matrix, g) : g).map((value, k) => (value - (less?.[k] ?? 0)) * scale.values[k]);
 }
 
-// The norm of the difference of two functions, never less than it is and never zero.
-function normOf({ images: { values, shape: [, d] } }, i, j) {
-  let square = 0, most = 0;
-  for (let k = 0; k < d; k++) {
-    const a = values[i * d + k], b = values[j * d + k];
-    square += (a - b) ** 2;
-    most += a * a + b * b;
-  }
-  return Math.sqrt(square + 8 * (d + 8) * EPS * most + Number.MIN_VALUE);
-}
+const row = ({ values, shape: [, d] }, i) => values.subarray(i * d, (i + 1) * d);
+const difference = (matrix, i, j) => row(matrix, i).map((value, k) => value - row(matrix, j)[k]);
 
-// How far a sample may move so that no function of norm 1 changes by so much.
-function reach({ kernel, sigma }, { norm, growth }, change, error) {
-  const safe = change * (1 - 8 * EPS);
-  const behind = kernel ? sigma * Math.sqrt(farthest(kernel, safe ** 2 / 2)) : safe;
-  if (behind === Infinity) return Infinity; // however large the rounding error of a far sample
-  const left = Math.max(behind * (1 - 8 * EPS) - 2 * error, 0) || 0; // NaN where the error overflows
-  return (left / (norm + growth)) * (1 - 8 * EPS);
-}
-
-// By how much functions of the label lead those of other classes, for one member around a sample.
+// The leads of functions of the label over functions of other classes, for one member around a sample.
 export class Margins {
+  /** @type {number[][][] | null} */
+  slopes = null;
+
   /** @param {LiveEntry} entry */
   constructor(member, entry, result, code) {
     this.member = member;
     this.entry = entry;
     this.space = entry.spaces[member.space];
+    this.kernel = kernelOf(member);
     this.result = result;
-    this.weight = member.weight;
     this.own = this.of(code).sort((a, b) => result.functions[b] - result.functions[a]).slice(0, entry.own);
     this.known = new Map();
   }
+
+  // Distances of the order at which the margins change.
+  get scale() { return SATURATED * this.member.sigma / this.space.norm; }
 
   // The functions of a class.
   of(code) {
@@ -52,20 +43,23 @@ export class Margins {
     return allOf(codes.length).filter((j) => codes[j] === code);
   }
 
-  // Leads and norms of the functions of a rival class that are looked at closely, and a bound for the others.
-  against(code) {
+  // The margin over a class within a radius, at least.
+  least(code, radius) {
     if (!this.known.has(code)) this.known.set(code, this.compared(code));
-    return this.known.get(code);
+    const by = this.kernel.change(this.space.norm * radius), { close, rest } = this.known.get(code);
+    const ahead = rest.ratio - by, ofRest = ahead > 0 ? ahead * rest.shortest : ahead * rest.longest;
+    return close.reduce((least, { pairs }) => Math.min(least, greatest(pairs.map((pair) =>
+      Math.max(pair.lead - pair.norm * by, this.leastBySlope(pair, radius))))), ofRest);
   }
 
+  // The functions of a class that are looked at closely, and one bound for the others.
   compared(code) {
-    const { functions } = this.result, { wrong, steeper } = this.member, { worst } = this.entry;
+    const { functions } = this.result, { images } = this.member, { worst } = this.entry;
     const rivals = this.of(code).map((j) => {
-      const leads = this.own.map((i) => functions[i] - (functions[j] + wrong))
-        .map((lead) => (Number.isFinite(lead) ? lead : -Infinity)); // values of a far sample may overflow
-      const norms = this.own.map((i) => normOf(this.member, i, j) + steeper);
-      const ratios = leads.map((lead, k) => lead / norms[k]), best = argmax(ratios);
-      return { j, leads, norms, ratio: ratios[best], length: norms[best] };
+      const pairs = this.own.map((i) => ({ i, j, lead: functions[i] - functions[j],
+        norm: lengthOf(difference(images, i, j)) || Number.MIN_VALUE }));
+      const { lead, norm } = pairs[argmax(pairs.map((pair) => pair.lead / pair.norm))];
+      return { pairs, ratio: lead / norm, length: norm };
     }).sort((a, b) => a.ratio - b.ratio);
     const others = rivals.slice(worst), lengths = others.map(({ length }) => length);
     const rest = { ratio: others[0]?.ratio ?? Infinity, shortest: lengths.length ? smallest(lengths) : 1,
@@ -73,81 +67,39 @@ export class Margins {
     return { close: rivals.slice(0, worst), rest };
   }
 
-  // No function of norm 1 changes by more within a radius.
-  change(radius) {
-    const { kernel, sigma } = this.member, { norm, growth } = this.space;
-    const safe = ((norm + growth) * radius + 2 * this.result.error) * (1 + 8 * EPS);
-    return kernel ? Math.sqrt(2 * fallOf(kernel)((safe / sigma) ** 2)) * (1 + 8 * EPS) : safe;
+  // The second bound of a pair, from value, slope and norm.
+  leastBySlope(pair, radius) {
+    if (!this.member.has_local_bound || radius === Infinity) return -Infinity;
+    const { offset, value, slope, rest } = (pair.local ??= this.localOf(pair));
+    const way = this.space.norm * radius / this.member.sigma, t = way ** 2, near = Math.exp(-t);
+    const line = value - slope * way;
+    const share = Math.min(2 * t ** 2, -Math.expm1(-2 * t) - 2 * t * near ** 2 + 8 * EPS);
+    return offset + Math.min(near * line, line) - rest * Math.sqrt(share);
   }
 
-  // The margin over a class within a radius, at least: by norms, or by the larger one of both bounds.
-  least(code, radius, second = (_pair, _k, _radius) => -Infinity) {
-    const by = this.change(radius), { close, rest } = this.against(code), ahead = rest.ratio - by;
-    return close.reduce((least, pair) => Math.min(least, greatest(pair.leads.map((lead, k) =>
-      Math.max(lead - pair.norms[k] * by, second(pair, k, radius))))),
-    ahead > 0 ? ahead * rest.shortest : ahead * rest.longest);
-  }
-
-  // The radius at which `least` is zero, for one member alone.
-  radius(code) {
-    const { close, rest } = this.against(code);
-    const ratio = Math.min(close[0]?.ratio ?? Infinity, rest.ratio);
-    return reach(this.member, this.space, ratio > 0 ? ratio : 0, this.result.error);
-  }
-
-  get hasSecond() { return this.member.gradient_error !== null; }
-
-  // Where the second bound is below the first one, or for linear maps any length of the right order.
-  get scale() {
-    const { sigma } = this.member, { norm, growth } = this.space;
-    return Math.max(this.entry.saturated * (sigma ?? 1) - 2 * this.result.error, 0) / (norm + growth);
+  localOf({ i, j, norm }) {
+    const { weights, offsets } = this.member, { f } = this.result, a = difference(weights, i, j);
+    // a'JJ'a may cancel, which counts as a steeper slope and a smaller known part.
+    const [[g, gWrong], [s, sWrong]] = this.grams.map((G) => {
+      const trace = G.reduce((sum, values, k) => sum + values[k], 0);
+      const square = product(a, a.map((_, k) => product(a, G[k])));
+      return [Math.sqrt(Math.max(square, 0)), Math.sqrt(32 * EPS * f.length * trace) * lengthOf(a)];
+    });
+    const value = product(a, f), known = value ** 2 + Math.max(g - gWrong, 0) ** 2 / 2;
+    return { offset: offsets.values[i] - offsets.values[j], value, slope: s + sWrong,
+      rest: Math.sqrt(Math.max(norm ** 2 - known, 0) + 64 * EPS * norm ** 2) };
   }
 
   // Slopes of the map, as Gram matrices behind the metric and in front of all steps.
-  get grams() {
-    if (this.found) return this.found;
-    const { sigma, coef } = this.member, { f, u, kernel } = this.result, { norm } = this.space, d = f.length;
-    const behind = Array.from(f, (v, k) => {
-      const centers = /** @type {any} */ (this.space.centers); // kernel maps have some
-      const toward = times(kernel.map((value, j) => value * coef.values[j * d + k]), centers);
-      return toward.map((value, n) => (2 / sigma) * (value - v * u[n]));
-    });
+  get grams() { return (this.slopes ??= this.slopeGrams()); }
+
+  slopeGrams() {
+    const { sigma, coef } = this.member, { f, place } = this.result, { norm, centers } = this.space;
+    const kernel = this.kernel.values(place);
+    const behind = Array.from(f, (v, k) =>
+      times(kernel.map((value, j) => value * coef.values[j * f.length + k]), centers)
+        .map((value, n) => (2 / sigma) * (value - v * place.u[n])));
     const inFront = behind.map((g) => pulled(this.space, g).map((value) => value / norm));
-    this.found = [behind, inFront].map((J) => J.map((g) => J.map((h) => product(g, h))));
-    return this.found;
+    return [behind, inFront].map((J) => J.map((g) => J.map((h) => product(g, h))));
   }
-
-  // The second bound of all leads over a class, from values, slopes and norms (certificates.radii.Local).
-  second(code) {
-    const { sigma, weights, offsets, wrong, error, gradient_error: rough } = this.member, { grams } = this;
-    const { f, error: moved } = this.result, { norm, growth } = this.space, d = f.length;
-    const traces = grams.map((G) => Math.sqrt(32 * EPS * d * G.reduce((sum, row, k) => sum + row[k], 0)));
-    const pairs = new Map(this.against(code).close.map(({ j }) => [j, this.own.map((i) => {
-      const a = f.map((_, k) => weights.values[i * d + k] - weights.values[j * d + k]), size = lengthOf(a);
-      const m = product(a, f), B2 = normOf(this.member, i, j) ** 2;
-      const [g, s] = grams.map((G) => Math.sqrt(Math.max(product(a, a.map((_, k) => product(a, G[k]))), 0)));
-      const [gWrong, sWrong] = traces.map((trace) => (sigma * rough + trace) * size);
-      const known = Math.max(Math.abs(m) - 2 * error, 0) ** 2 + Math.max(g - gWrong, 0) ** 2 / 2;
-      const rest = Math.sqrt(Math.max(B2 - known, 0) + 64 * EPS * B2 + TINY), steep = g + gWrong;
-      const slope = s * (1 + 1e-8) + sWrong + ((2 * growth) / norm) * steep;
-      return { b: offsets.values[i] - offsets.values[j] - wrong, m, steep, slope, rest };
-    })]));
-    return ({ j }, k, radius) => {
-      const { b, m, steep, slope, rest } = pairs.get(j)[k], off = (growth * radius + 2 * moved) / sigma;
-      const way = (norm * radius) / sigma, line = m - slope * way - steep * off, t = (way + off) ** 2;
-      const near = Math.exp(-t);
-      const share = Math.min(2 * t ** 2, -Math.expm1(-2 * t) - 2 * t * near ** 2 + 8 * EPS);
-      return b + Math.min(near * line, line) - rest * Math.sqrt(share) - 16 * EPS * Math.abs(line);
-    };
-  }
-}
-
-// The largest radius between two that is safe, by bisection.
-export function halved(isSafe, start, stop, { halvings, precision }) {
-  let low = isSafe(stop) ? stop : start, high = stop;
-  for (let k = 0; k < halvings && high - low > precision * high; k++) {
-    const middle = (low + high) / 2;
-    if (isSafe(middle)) low = middle; else high = middle;
-  }
-  return Math.max(start, low * (1 - 8 * EPS));
 }

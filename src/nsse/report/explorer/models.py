@@ -31,36 +31,36 @@ from nsse.class_maps import (
     training_rows,
 )
 from nsse.maps import KernelMap, Member, members_of, plainest, with_maps
-from nsse.pipelines import affine_of_step, opened
+from nsse.pipelines import affine_of_step, behind, opened
 
 # Centers at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
-# How often a set of labels may lack the true one.
+# The largest share of prediction sets that may lack the true label.
 ALPHA = 0.1
-NO_SAMPLES = "No samples came with the model."
+NO_SAMPLES = "The report has no samples besides the training samples."
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples to lay over the training points of a report.
+    """Samples to draw over the training samples of a report.
 
     Attributes
     ----------
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Samples in the form that the model takes. None shows the training points alone.
+        Samples in the form that the model accepts. None shows the training samples alone.
     y : array-like of shape (n_samples,), default=None
         The labels of the samples, if they are known.
     names : sequence of str, default=None
         Names of the samples, such as file names or keys.
     pictures, train_pictures : sequence of bytes or None, default=None
-        JPEG files to show for the samples, and for those that the model was fitted to; None for those
-        that have none. Without them, images are shown as far as features are their levels.
+        JPEG files to show for the samples and for the training samples, with None for samples without a
+        file. By default, images are shown if the features are their gray levels.
     train_names : sequence of str, default=None
         Names of the training samples, in their order.
 
     See Also
     --------
-    nsse.report.write_report : Takes them.
+    nsse.report.write_report : Writes a report on them.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How good probabilities and sets of labels are on labeled samples that the model has not seen."""
+    """The quality of probabilities and prediction sets on samples that the model has not seen."""
 
     n_samples: int = 0
     curve: tuple[Bin, ...] = ()
@@ -112,15 +112,15 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Findings:
-    """A model and samples, ready to be shown.
+    """The results of a model for samples.
 
-    ``core`` is the model at the end of the pipeline, whose map is drawn; ``front`` are the steps before
-    it as one affine map, None without steps or where ``not_affine`` tells why they are none.
-    ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``behind`` are the samples
-    behind the steps,
-    ``seen`` those of them that are centers of the map. ``per_sample`` counts the centers of a training
-    sample, itself and its augmented copies; it is 0 where the centers are something else. ``nearest`` is
-    the training sample nearest to each of the others, which copy of it, and what copies are called.
+    ``core`` is the model at the end of the pipeline, whose map is drawn. ``front`` contains the steps
+    before it as one affine map. It is None if there are no steps, or if ``not_affine`` states why they
+    are not affine. If there are no certified radii, ``radius`` is None and ``unproved`` states why.
+    ``behind`` contains the samples behind the steps, and ``seen`` marks those that are training samples.
+    ``per_sample`` is the number of centers of a training sample, which are the sample and its augmented
+    samples. It is 0 if the centers are other rows. ``nearest`` contains the training sample that is
+    nearest to each of the others, which of its augmented samples that is, and their names.
     """
 
     core: Any
@@ -144,12 +144,12 @@ class Findings:
 
     @property
     def knows_labels(self) -> bool:
-        """Whether the model keeps the labels of its training samples."""
+        """Whether the model stores the labels of its training samples."""
         return hasattr(self.core, "labels_")
 
     @property
     def name(self) -> str:
-        """Name of the method."""
+        """The name of the method."""
         return type(self.core).__name__
 
     @property
@@ -165,7 +165,7 @@ class Findings:
 
     @property
     def n_features(self) -> int:
-        """Features of a sample as the user has them."""
+        """The number of features of a sample as the user has them."""
         if self.test.inputs is not None:
             return int(self.test.inputs.shape[1])
         return int(self.core.n_features_in_ if self.front is None else self.front.n_features)
@@ -194,9 +194,7 @@ def find(model: Any, samples: Samples, *, without_radii: str = "") -> Findings:
     """
     before, core = steps_and_core(model)
     front, not_affine = affine_front(before)
-    Z = samples.X
-    for step in before if Z is not None else []:
-        Z = step.transform(Z)
+    Z = None if samples.X is None else behind(before, samples.X)
     n_samples = 0 if Z is None else Z.shape[0] if hasattr(Z, "shape") else len(Z)
     labels, known = _labels(samples.y, core.classes_, n_samples), core.classes_.tolist()
     # Training samples of weight zero may have a class of their own.
@@ -251,13 +249,13 @@ def centers_per_sample(core: Any) -> int:
     """
     members, n_train = used_members(core), len(core.embedding_)
     maps = [member.map for member in members]
-    if not maps or not all(isinstance(f, KernelMap) and len(f.coef) % n_train == 0 for f in maps):
+    if not maps or not all(len(f.coef) and len(f.coef) % n_train == 0 for f in maps):
         return 0
     some = np.unique(np.linspace(0, n_train - 1, COMPARED).astype(int))
     there = _at_samples(core, some)[:, : core.embedding_.shape[1]]
     largest = np.abs(core.embedding_).max()
     same = np.allclose(there, core.embedding_[some], rtol=1e-3, atol=1e-3 * largest)
-    return min(len(f.coef) for f in maps if isinstance(f, KernelMap)) // n_train if same else 0
+    return min(len(f.coef) for f in maps) // n_train if same else 0
 
 
 def _at_samples(core: Any, rows: Ints) -> Floats:
@@ -313,7 +311,7 @@ def why_unproved(model: Any) -> str:
 def why_not_valid(members: tuple[Member, ...]) -> str:
     """Return a sentence about a kernel that certificates refuse, or "" if there is none."""
     for f, *_ in members:
-        if isinstance(f, KernelMap) and f.flaw is not None:
+        if f.flaw is not None:
             return f"They need a valid kernel; {type(f.kernel).__name__} is not valid: {f.flaw}."
     return ""
 
@@ -362,7 +360,7 @@ def _behind_metric(f: KernelMap) -> KernelMap:
 
 def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints, tuple[str, ...]] | None:
     """Find the nearest of all training samples and their augmented samples, in the embedding."""
-    n_centers = {len(f.coef) for f, *_ in used_members(core) if isinstance(f, KernelMap)}
+    n_centers = {len(f.coef) for f, *_ in used_members(core)}
     if per_sample < 2 or not len(embedding) or len(n_centers) > 1:
         return None
     every = with_maps(core.map_, lambda f: lambda _: _behind_metric(f)(f.centers))

@@ -1,8 +1,8 @@
-// What lies over the points: frame and axes, names of the classes, rings, the visitor's own sample.
+// Draw the layer above the points: frame and axes, names of the classes, rings, and the reader's own sample.
 
 import { allOf, brushOf, clipped, cssColor, greatest, grouped, readable } from "./basics.js";
 
-const FAR = 26; // pixels from a name to its place beyond which a line joins them
+const FAR = 26; // a line joins a name and its place if they are farther apart than this, in pixels
 
 export function drawOverlay(stage, at) {
   const context = brushOf(stage.overlay), { ratio, width, height, neighbors, selected, hovered } = stage;
@@ -19,7 +19,7 @@ export function drawOverlay(stage, at) {
   drawLive(context, stage, at);
 }
 
-// A line in ink, with paper beside it.
+// Draw a line in the color of text, with a light edge.
 function outlined(context, stage, thickness) {
   for (const [color, width] of [[stage.paper, thickness + 2], [stage.ink, thickness]]) {
     context.lineWidth = width;
@@ -118,7 +118,7 @@ function placeNames(stage, at, widthOf) {
 const corners = ({ data: { polygon } }, at) => polygon.labels.map(([x, y, toward], k) =>
   [polygon.classes[k], at([x, y, 0]), toward]);
 
-// Outside of the training points of a class, in the direction away from the middle of all points.
+// Names are outside of the training points of their class, away from the middle of all points.
 function groups({ points, screen, width, height }) {
   return [...grouped(0, points.nTrain, (i) => points.shown[i])].map(([code, rows]) => {
     const mean = [0, 1].map((k) => rows.reduce((sum, i) => sum + screen[3 * i + k], 0) / rows.length);

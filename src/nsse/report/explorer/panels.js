@@ -1,4 +1,4 @@
-// Panels: legend, search, the sample in view, and which classes are confused.
+// Build the legend, the search, the card of the selected sample, and the confusion matrix.
 
 import { allOf, clipped, draw, get, greatest, grouped, make, makeButton } from "./basics.js";
 import { number, paragraph, percent, smallest } from "./basics.js";
@@ -6,20 +6,20 @@ import { pictureCanvas } from "./pictures.js";
 import { KINDS, N_HUES, SHAPES } from "./scatter.js";
 
 const KIND_NAMES = ["Training", "Test", "Misclassified", "Training without label"];
-const TIP_COLUMNS = 6; // of a sample in the tip at the pointer
+const TIP_COLUMNS = 6; // columns of a sample in the tip at the pointer
 const SMALL_CLASSES = 14;
 const LISTED_PAIRS = 30;
 const CURVE_FROM = 41;
 const CURVE = { width: 320, height: 90 };
 
-// The mark of a class as it is drawn on the stage.
+// The mark of a class, as on the stage.
 export function swatch(stage, code) {
   const svg = draw("svg", { viewBox: "-10 -10 20 20", class: "swatch", "aria-hidden": "true" });
   svg.append(draw("path", { d: SHAPES[Math.floor(code / N_HUES) % SHAPES.length], fill: stage.hueOf(code) }));
   return svg;
 }
 
-// A button that shows or hides what it names.
+// A button that shows or hides a class or a kind of points.
 function chip(stage, content, count, hidden, key) {
   const button = makeButton({ class: "chip", "aria-pressed": String(!hidden.has(key)), onclick: () => {
     if (!hidden.delete(key)) hidden.add(key);
@@ -66,7 +66,7 @@ const pictureOf = (points, i) => [points.picture(i)].filter(Boolean).map(({ src,
   src ? make("img", { class: "picture", src, alt: points.title(i) })
     : pictureCanvas(levels, width, height, points.title(i)));
 
-// What is known of a sample: its label, what was predicted, how far that holds.
+// Sentences about a sample: its label, its prediction and the certificates.
 function verdict(points, i) {
   const certainty = points.certainty(i), label = points.className(points.codes[i]);
   if (certainty)
@@ -92,7 +92,7 @@ const cellText = (cell) => (typeof cell === "number" ? number(cell) : cell || "m
 const headOf = (points, i, more) => [...pictureOf(points, i),
   make("div", {}, paragraph(points.title(i), "name"), ...verdict(points, i), ...more)];
 
-// Picture (or the first columns) and what is known of a sample.
+// The image of a sample or its first columns, with the sentences.
 export const tipOf = (points, i) => headOf(points, i, points.cells(i).slice(0, TIP_COLUMNS)
   .map(([name, cell]) => paragraph(`${name}: ${cellText(cell)}`)));
 
@@ -158,7 +158,7 @@ export function showSample(stage, i, neighbors) {
     ...curveOf(points, i), ...cellsTable(points, i)]));
 }
 
-// A matrix of test samples, or a list of pairs where it would be too large.
+// A matrix of test samples, or a list of pairs if the matrix would be too large.
 export function buildConfusion(stage) {
   const { points } = stage, { classes, labelled } = points.data, body = get("confusion-body");
   const cells = grouped(points.nTrain, points.n, (i) => `${points.codes[i]},${points.predicted[i]}`);

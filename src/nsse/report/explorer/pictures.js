@@ -1,4 +1,4 @@
-// Images: shown on a canvas, converted to features as nsse.datasets does it, and painted by the reader.
+// Show images on a canvas, convert them to features like nsse.datasets, and let the reader paint them.
 
 import { allOf, brushOf, make, makeButton } from "./basics.js";
 
@@ -12,8 +12,8 @@ export function pictureCanvas(levels, width, height, name) {
   return canvas;
 }
 
-// The features of pixels (red, green, blue, alpha): gray with the weights of ITU-R 601, or red, green and
-// blue in turn, in [0, 1] and averaged to a size.
+// The features of pixels (red, green, blue, alpha). They are gray levels with the weights of ITU-R 601, or
+// levels of red, green and blue, in [0, 1] and averaged to a size.
 function featuresOf(pixels, height, width, { size, color }) {
   const weights = color ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : [[0.299, 0.587, 0.114]];
   const levelsOf = (w) => Float64Array.from({ length: height * width }, (_, i) =>
@@ -42,7 +42,7 @@ export function normed(image, unitNorm) {
   return image.map((v) => v / norm);
 }
 
-// A small image that the reader fills from a file or paints.
+// A small image that the reader loads from a file or paints.
 export class Pad {
   constructor(images, listeners) {
     const [height, width] = images.size, label = "Image to try. Paint on it";

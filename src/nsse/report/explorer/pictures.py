@@ -22,10 +22,10 @@ from nsse.report.explorer.models import Findings, Samples
 KINDS = ("images", "encoded", "table", "array")
 # Bytes of all images before they are deflated. If there are more, images are averaged to a smaller size.
 PICTURE_BYTES = 24_000_000
-# Numbers of all rows; up to how many whole rows are kept, and columns of longer ones: a page is not a
-# place to look up more.
+# Numbers of all rows of a page, the number of values up to which whole rows are in the page, and the
+# number of columns of longer rows.
 ROW_VALUES, WHOLE_ROWS, COLUMNS = 2_000_000, 300_000, 24
-TINY = 1e-6  # samples that come back through a metric are right up to rounding
+TINY = 1e-6  # rounding of samples that are computed back from behind a metric
 
 
 def checked_preparation(preparation: Mapping[str, Any] | None, n_features: int) -> Preparation:
@@ -59,7 +59,7 @@ def column_names(preparation: Preparation, findings: Findings, columns: Any = No
 
 
 def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list[str]) -> dict[str, Any]:
-    """Return the entries ``pictures`` and ``rows`` of the page's data, of which one or both are None."""
+    """Return the entries ``pictures`` and ``rows`` of the page's data. One or both of them are None."""
     parts = [points.inputs for points in (findings.train, findings.test)]
     shown = [part for part in parts if part is not None and part.shape[0]]
     # Training samples that are not in the model are points without an image.
@@ -76,7 +76,7 @@ def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list
         return {"pictures": None, "rows": {**entry, "words": words}}
     kept = len(columns) if n_rows * len(columns) <= WHOLE_ROWS else COLUMNS
     kept = min(len(columns), kept, ROW_VALUES // n_rows)
-    if kept == 0:  # more than a page carries, or features of a network
+    if kept == 0:  # more than a page can contain, or features of a network
         return {"pictures": None, "rows": None}
     cells = np.vstack([_dense(part[:, :kept]) for part in shown])
     rows: dict[str, Any] = {"first": first, "columns": columns[:kept], "n_columns": len(columns)}

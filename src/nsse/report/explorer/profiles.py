@@ -33,13 +33,15 @@ def formula_of(kernel: Kernel) -> str:
     return next((name for name in FORMULAS if type(kernel) is NAMES[name]), "")
 
 
-def has_profile(kernel: Kernel) -> bool:
+def has_profile(kernel: Kernel | None) -> bool:
     """Return whether a page can compute the profile by a formula or by a precise table."""
-    return bool(formula_of(kernel)) or tabulated(kernel)[1] <= TABLE_ERROR
+    return kernel is None or bool(formula_of(kernel)) or tabulated(kernel)[1] <= TABLE_ERROR
 
 
-def kernel_entry(kernel: Kernel) -> dict[str, Any]:
-    """Return what a page needs of a kernel."""
+def kernel_entry(kernel: Kernel | None) -> dict[str, Any]:
+    """Return what a page needs of a kernel. None is the kernel of linear maps."""
+    if kernel is None:
+        return {"name": "linear"}
     curvature = kernel.curvature if math.isfinite(kernel.curvature) else None
     entry = {"name": formula_of(kernel), "accuracy": kernel.accuracy, "curvature": curvature}
     if entry["name"]:

@@ -1,4 +1,4 @@
-// Scatter: points as marks on a canvas. Every kind of mark is drawn once, and copied.
+// Draw points as marks on a canvas. Every kind of mark is drawn once and copied.
 
 import { brushOf, cssColor, make } from "./basics.js";
 
@@ -10,7 +10,7 @@ export const SHAPES = [
   "M-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0", "M-7-7H7V7H-7Z", "M0-8L8 7H-8Z", "M0-9L9 0L0 9L-9 0Z",
   "M0 8L8-7H-8Z", "M-3-8H3V-3H8V3H3V8H-3V3H-8V-3H-3Z",
 ];
-// Copying many small pictures is faster without the graphics card.
+// Many small images are copied faster without the graphics card.
 const SOFTWARE = { willReadFrequently: true };
 const SIZES = [0.5, 0.4, 0.42, 0.45];
 

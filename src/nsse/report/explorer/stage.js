@@ -1,4 +1,4 @@
-// The stage: which points are shown and how, which one is picked, and how a visitor moves it.
+// The stage: which points are shown and selected, and how the reader moves the view.
 
 import { allOf, channels, cssColor, get, lighter } from "./basics.js";
 import { drawOverlay } from "./overlay.js";
@@ -26,7 +26,7 @@ export class Stage {
     this.box = get("stage");
     this.canvas = get("points");
     this.overlay = get("overlay");
-    this.every = Math.ceil(points.n / MOVED); // while the view moves, one point in so many is drawn
+    this.every = Math.ceil(points.n / MOVED); // one of so many points is drawn while the view moves
     this.view = new View(points);
     this.scatter = new Scatter(this.canvas);
     this.marks = new Uint8Array(4 * points.n);
@@ -46,7 +46,7 @@ export class Stage {
 
   isShown(i) { return this.marks[4 * i + 3] !== STATES.hidden; }
 
-  // Marks of all points: hue and shape by class, kind, and state by what is chosen.
+  // Marks of all points. Classes determine hue and shape, and the filter determines the state.
   remark() {
     const { points, marks, filter } = this, counts = [0, 0, 0, 0];
     for (let i = 0; i < points.n; i++) {
@@ -93,7 +93,7 @@ export class Stage {
     this.refresh();
   }
 
-  // What lies over the points is drawn alone where these stay as they are.
+  // If the points have not moved, only the layer above them is drawn.
   refresh(isMoved = true) {
     this.isStale ||= isMoved;
     if (this.waiting) return;
@@ -101,7 +101,7 @@ export class Stage {
     requestAnimationFrame(() => this.draw());
   }
 
-  // The view is being moved: of many points some are drawn until it rests.
+  // While the view moves, only some of many points are drawn.
   moving() {
     this.inMotion = true;
     clearTimeout(this.resting);
@@ -118,7 +118,7 @@ export class Stage {
     const calm = Math.max(3.2, 17 - 2.75 * Math.log10(this.points.n + 1)) * Math.min(1, width / 520 + 0.35);
     const look = { ratio, size: Math.min(16, calm * view.zoom ** 0.3), hues: this.hues, ink: this.ink,
       reach: isDeep ? view.reach : 0, every: this.inMotion ? this.every : 1,
-      // Many outlines and rings would hide what they are to mark.
+      // Many outlines and rings would hide the points.
       outline: this.points.nTrain > 5000 ? 0.25 : 0.85,
       ring: Math.max(0.2, Math.min(1, 400 / (this.drawn.mislabelled + 1))) };
     if (this.isStale) {
@@ -142,7 +142,7 @@ export class Stage {
     return best;
   }
 
-  // The next visible point, for those without a pointer.
+  // The next visible point, for readers without a pointer.
   step(by) {
     const n = this.points.n, from = this.selected < 0 && by < 0 ? n : this.selected;
     const next = allOf(n).map((k) => (from + by * (k + 1) + n) % n).find((i) => this.isShown(i));
@@ -165,7 +165,7 @@ export class Stage {
   }
 }
 
-// Pointer, fingers, wheel and keys.
+// Handle pointers, fingers, the wheel and keys.
 function listen(stage) {
   const { overlay, view } = stage, fingers = new Map(); // pointers that are down, by their id
   let last = null, moved = 0;
@@ -210,7 +210,7 @@ function listen(stage) {
     overlay.addEventListener(name, action, { passive: false });
 }
 
-// Two fingers zoom by how far they part, about their middle.
+// Two fingers zoom around their middle by the change of their distance.
 function pinch(stage, fingers, id, place) {
   const apart = () => {
     const [[a, b], [c, d]] = fingers.values();

@@ -46,7 +46,7 @@ interface ProbabilitiesEntry {
     threshold: number | null } | null;
 }
 
-// From a sample to distances from the centers; a linear map has none.
+// From a sample to its place behind the metric, and to distances from centers. A linear map has no centers.
 interface SpaceEntry {
   shift: Block<Float64Array>;
   scale: Block<Float64Array>;
@@ -54,36 +54,38 @@ interface SpaceEntry {
   matrix: Block<Float64Array> | null;
   down: Block<Float64Array> | null;
   up: Block<Float64Array> | null;
-  centers: Block<Float64Array> | null;
-  norm: number;
-  growth: number;
-  gamma: number;
-  size: number;
+  centers: Block<Float64Array>;
+  norm: number; // of all steps up to the place where distances are measured
 }
 
 interface KernelEntry {
-  name: string; // that of a formula, or "" with a table
+  name: string; // "linear", that of a formula, or "" with a table
   accuracy: number; // how far values may be from the exact ones
   curvature: number | null; // null if it is infinite
-  low?: number; // logarithm of the first t of the table
-  step?: number;
-  table?: Block<Float64Array>;
+  low: number; // logarithm of the first t of the table
+  step: number;
+  table: Block<Float64Array>;
+}
+
+interface Place { u: Float64Array; squares: Float64Array }
+
+interface Kernel {
+  values: (place: Place) => number[] | Float64Array;
+  at: (place: Place) => Float64Array;
+  change: (distance: number) => number;
 }
 
 interface MemberEntry {
   space: number;
-  kernel: KernelEntry | null; // null for a linear map
-  sigma: number | null;
-  coef: Block<Float64Array> | null;
+  kernel: KernelEntry;
+  sigma: number;
+  coef: Block<Float64Array>;
   weights: Block<Float64Array>;
   offsets: Block<Float64Array>;
   codes: Block<Uint16Array>;
   weight: number;
-  images: Block<Float64Array>;
-  wrong: number; // by how much leads are lowered because of rounding
-  error: number; // what a function may be wrong by
-  steeper: number; // by how much norms are raised because rounding grows with the distance
-  gradient_error: number | null; // null if norms alone certify
+  images: Block<Float64Array>; // the distances of these rows are the norms of differences of functions
+  has_local_bound: boolean;
 }
 
 interface LiveEntry {
@@ -99,12 +101,8 @@ interface LiveEntry {
   rotation: Block<Float64Array> | null; // from the class scores of an ensemble to its coordinates
   is_nearest: boolean; // whether a single model compares training samples
   temperature: number;
-  own: number;
-  worst: number;
-  saturated: number;
-  halvings: number;
-  expansions: number;
-  precision: number;
+  own: number; // functions of the label that are tried
+  worst: number; // functions of another class that are looked at closely
   spaces: SpaceEntry[];
   members: MemberEntry[];
 }

@@ -1,4 +1,4 @@
-// Views: the places of points for a choice of axes, and the camera.
+// The places of points for a choice of axes, and the camera.
 
 export class View {
   mode = "all"; axes = [0, 1, 2];

@@ -9,13 +9,12 @@ import numpy as np
 
 from nsse.affine import is_sparse
 from nsse.explanations import Explanation, explain
-from nsse.maps import KernelMap
 from nsse.report.explorer.models import Findings
 
-# Training samples on either side and columns that a card lists, and multiplications that a page is
-# worth.
+# Training samples on either side and columns that a card lists, and the number of multiplications up to
+# which explanations are computed.
 NAMED, COLUMNS, MOST_WORK = 4, 3, 4e10
-PASSES = 20  # times that an explanation goes over the centers, about
+PASSES = 20  # how often an explanation evaluates the centers, approximately
 
 
 def reasons(findings: Findings, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -27,7 +26,7 @@ def reasons(findings: Findings, names: Sequence[str]) -> list[dict[str, Any]]:
     Z = findings.behind
     if Z is None or is_sparse(Z) or not findings.per_sample:
         return []
-    n_centers = sum(len(f.coef) for f, *_ in findings.members if isinstance(f, KernelMap))
+    n_centers = sum(len(f.coef) for f, *_ in findings.members)
     if float(Z.shape[0]) * n_centers * Z.shape[1] * PASSES > MOST_WORK:
         return []
     found = explain(findings.core, Z)

@@ -40,22 +40,22 @@ SUFFIXES = (".html", ".png", ".svg")
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """The path, the size and the number of points of a report. A notebook shows the report itself.
+    """The path, the size and the number of samples of a report. A notebook shows the report itself.
 
     Attributes
     ----------
     n_train, n_shown : int
-        Points of training samples, and of others.
+        Number of training samples and of other samples.
     bytes : int
         Size of the file.
     live : bool
-        Whether the map is in the page, and takes new samples.
+        Whether the page contains the map and accepts new samples.
     path : Path
         The file.
 
     See Also
     --------
-    nsse.report.write_report : Gives it.
+    nsse.report.write_report : Returns it.
 
     Examples
     --------
@@ -98,26 +98,26 @@ def write_report(
         The file to write. ``.html`` is the page to explore, and ``.png`` and ``.svg`` are one figure.
     model : estimator
         A fitted `SmoothEmbedding` or another method of this library, alone or at the end of a pipeline.
-        It contains the training points.
+        It contains the training samples.
     samples : Samples
         The samples to show, which the model should not have seen.
     preparation : Preparation or mapping, default=None
-        What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``
-        (with ``"color": True`` where every pixel has red, green and blue),
-        ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
-        are shown as pictures, rows with the columns that a data frame has.
+        The meaning of the features: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``
+        (with ``"color": True`` if every pixel has red, green and blue levels),
+        ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``, which is the default. Images
+        are shown as images, and rows with the names of their columns.
     title : str, default=""
-        The heading. If it is empty, one is made.
+        The title. If it is empty, the title contains the name of the method.
     live : bool or "auto", default="auto"
-        Whether the page contains the map itself, to embed what a reader drops on it. "auto" includes a
-        kernel map or a linear map behind affine steps if it takes up to 12 MB. True includes it at any
-        size.
+        Whether the page contains the map itself, so that readers can try their own samples. "auto"
+        includes a kernel map or a linear map behind affine steps if it has at most 12 MB. True includes
+        it at any size.
 
     Returns
     -------
     WrittenReport
-        Training points, other samples shown, bytes of the file, whether the map is inside, and where it
-        is. At the end of a cell a notebook shows the report.
+        The number of samples, the size and the path of the file, and whether it contains the map. At
+        the end of a cell, a notebook shows the report.
 
     See Also
     --------
