@@ -1,4 +1,4 @@
-"""A real browser for the tests of the report: Debian's Chromium, headless, without network."""
+"""Run the tests of the report in Debian's Chromium, headless and without network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-# Software rendering: the machines of a test suite have no graphics card.
+# Software rendering, because test machines have no graphics card.
 FLAGS = (
     "--headless=new",
     "--use-gl=angle",
@@ -24,12 +24,12 @@ FLAGS = (
 )
 
 
-# Seconds until a page that does not come is missed: two cores may have much else to do.
+# Seconds after which a page that is not ready counts as failed. The machine may be busy.
 PATIENCE = 60
 
 
 def missing() -> str:
-    """What is not there; empty if all is."""
+    """Return which program is missing, or an empty text."""
     try:
         import selenium  # noqa: F401
     except ImportError:
@@ -42,7 +42,7 @@ def missing() -> str:
 
 @contextmanager
 def running_browser(*more_flags):
-    """The driver of a browser without network. Missing, it fails in CI and skips elsewhere."""
+    """Yield the driver of a browser without network. Without a browser, CI fails and other runs skip."""
     reason = missing()
     if reason and os.environ.get("CI"):
         pytest.fail(reason)
@@ -70,7 +70,7 @@ READY = "return Boolean(window.nsse?.ready)"
 
 
 def wait_for(driver, script):
-    """Return when the script says true; looks are counted, for a clock goes on while all stand still."""
+    """Wait until the script returns true. Attempts are counted, because machines may be busy."""
     for _ in range(20 * PATIENCE):
         if driver.execute_script(script):
             return
@@ -93,7 +93,7 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def settle(self):
-        """Wait until all that was asked for is drawn."""
+        """Wait until everything is drawn."""
         self.driver.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
         )
@@ -110,12 +110,12 @@ class Page:
         return self.find(selector).text
 
     def drawn(self):
-        """How many points the page says that it draws."""
+        """Return how many points the page draws, by its own count."""
         self.settle()
         return self.js("return window.nsse.stage.drawn")
 
     def pixels(self):
-        """What the canvas of the points shows: (height, width, 4)."""
+        """Return the pixels of the canvas of the points, of shape (height, width, 4)."""
         text = self.js(
             "const { canvas } = window.nsse.stage, parts = [];"
             "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
@@ -131,7 +131,7 @@ class Page:
         return flat.reshape(height, width, 4)
 
     def places(self):
-        """Where all points are on the canvas, in its pixels."""
+        """Return the places of all points on the canvas, in its pixels."""
         return np.array(
             self.js(
                 "const s = window.nsse.stage; return Array.from({ length: s.points.n }, (_, i) =>"
@@ -154,7 +154,7 @@ class Page:
         return ActionChains(self.driver, duration=0)
 
     def picture(self, selector):
-        """Gray levels of a picture that the page shows."""
+        """Return the gray levels of an image that the page shows."""
         width, height, flat = self.js(
             "const c = arguments[0]; return [c.width, c.height, Array.from(c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data)]",
@@ -163,11 +163,11 @@ class Page:
         return np.array(flat, dtype=np.uint8).reshape(height, width, 4)[..., 0]
 
     def complaints(self):
-        """Errors and warnings in the console."""
+        """Return the errors and warnings in the console."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """Addresses that were asked for, other than the page itself and data inside it."""
+        """Return the requested addresses, except the page itself and data inside it."""
         messages = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
         urls = [
             m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"

@@ -1,4 +1,4 @@
-"""Ensembles of given models and weights, made as a search makes them of those that it chooses."""
+"""Make ensembles of given models and weights, as a search makes them of its models."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nsse.scores import Scores
 
 
 def rotation_of(n_classes):
-    """A matrix with orthonormal columns that add up to zero."""
+    """Return a matrix with orthonormal columns that add up to zero."""
     return np.linalg.qr(np.eye(n_classes)[:, :-1] - 1.0 / n_classes)[0]
 
 
 def made_of(estimator, models, weights, X, temperature=1.0):
-    """The estimator, with the fitted attributes of an ensemble of models that were fitted to ``X``."""
+    """Give an estimator the fitted attributes of an ensemble of models that were fitted to ``X``."""
     first = models[0]
     n_classes = len(first.classes_)
     V = rotation_of(n_classes)
@@ -35,7 +35,7 @@ def made_of(estimator, models, weights, X, temperature=1.0):
 
 
 def ensemble_of(models, weights, X, temperature=1.0):
-    """A fitted search whose members are ``models``, which were fitted to ``X``, with these weights."""
+    """Return a fitted search with these members, which were fitted to ``X``, and weights."""
     return made_of(SmoothEmbeddingCV(), models, weights, X, temperature)
 
 

@@ -287,7 +287,7 @@ def feature_relevance(model: Any) -> Floats:
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     n = f.coef.shape[0]
     some = np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
-    rows = f.metric.inverse(f.centers[some])
+    rows = f.affine.inverse(f.centers[some])
     gradient = _explained(members, rows, None).gradient
     if front is not None:
         gradient, rows = front.pull_back(gradient), front.inverse(_dense(rows))

@@ -178,11 +178,16 @@ def quiet_axes(axes: Any) -> None:
 
 
 def label_axes(axes: Any, x: str, y: str) -> None:
+    """Name both axes."""
+    axes.set_xlabel(x, fontsize=9, color=MUTED_INK)
+    axes.set_ylabel(y, fontsize=9, color=MUTED_INK)
+
+
+def scale_axes(axes: Any, x: str, y: str) -> None:
     """Name both axes, and put a few round numbers on them."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlabel(x, fontsize=9, color=MUTED_INK)
-    axes.set_ylabel(y, fontsize=9, color=MUTED_INK)
+    label_axes(axes, x, y)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(4))
 

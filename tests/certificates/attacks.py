@@ -14,7 +14,7 @@ from nsse.pipelines import split_pipeline
 
 
 def changed(model, X, radius, *, starts=3, steps=12, seed=0):
-    """Whether some point found within ``radius`` of each row gets another label."""
+    """Return whether a point within ``radius`` of each row gets another label."""
     rng, labels = np.random.default_rng(seed), model.predict(X)
     X, radius = np.asarray(X, dtype=np.float64), radius[:, np.newaxis]
     found = np.zeros(len(X), dtype=bool)
@@ -30,7 +30,7 @@ def changed(model, X, radius, *, starts=3, steps=12, seed=0):
 
 
 def boundary(model, X, *, furthest, steps=30):
-    """Distances to points of another label that gradient steps and bisection find; inf where none."""
+    """Return distances to points with another label along the gradient, or infinity."""
     labels, low = model.predict(X), np.zeros(len(X))
     ascent = lead_gradient(model, X, labels)
     ascent /= np.maximum(np.linalg.norm(ascent, axis=1, keepdims=True), 1e-300)
@@ -44,7 +44,7 @@ def boundary(model, X, *, furthest, steps=30):
 
 
 def lead_gradient(model, X, labels):
-    """Gradient by x of the largest value of another class less that of the label, over all members."""
+    """Return the gradient of the largest value of another class minus the value of the label."""
     front, last = split_pipeline(model)
     affine = None if front.form is None else front.form.affine
     Z = X if affine is None else affine(X)
@@ -64,7 +64,7 @@ def lead_gradient(model, X, labels):
 
 
 def gradient(f, Z, A):
-    """Gradients by z of a_i'f at every row z_i: the Jacobian in closed form, times a direction each."""
+    """Return the gradients of a_i'f at the rows z_i, with one direction a_i for each row."""
     if isinstance(f, LinearMap):
         return A @ f.affine.dense().T
     U = f.metric(Z)
@@ -73,7 +73,7 @@ def gradient(f, Z, A):
 
 
 def started(start, X, radius, rng):
-    """The sample itself first, then random points of the sphere or inside it."""
+    """Return the first step to the sample itself, to random points of the sphere, or inside it."""
     if start == 0:
         return np.zeros_like(X)
     direction = rng.standard_normal(X.shape)
@@ -82,7 +82,7 @@ def started(start, X, radius, rng):
 
 
 def projected(moved, X, radius):
-    """Back into the ball, a hair inside: the sum X + change rounds."""
+    """Project points into the ball, slightly inside, because the sum X + change is rounded."""
     change = moved - X
     length = np.linalg.norm(change, axis=1, keepdims=True)
     outside = length > radius

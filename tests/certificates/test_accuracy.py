@@ -1,4 +1,4 @@
-"""Certified accuracy as a scorer: its definition, and that searches of scikit-learn take it."""
+"""Tests of certified accuracy: its definition, and its use in searches of scikit-learn."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Lipschitz bounds, Theorem 1 and the report of generalization, against their definitions."""
+"""Tests of Lipschitz bounds, Theorem 1 and the generalization report against their definitions."""
 
 import warnings
 
@@ -27,7 +27,7 @@ def model(blobs):
 
 @pytest.fixture(scope="module")
 def unseen(blobs):
-    """More samples of the same four clouds, in another order than they were trained."""
+    """Return more samples of the same four clouds, in another order than the training samples."""
     noise = np.random.default_rng(9).standard_normal(blobs.X.shape)
     order = np.random.default_rng(8).permutation(len(blobs.codes))
     return blobs.X[order] + 0.7 * noise, blobs.codes[order]
@@ -35,7 +35,7 @@ def unseen(blobs):
 
 @pytest.fixture(scope="module")
 def squares():
-    """Two tight classes far apart, where Theorem 1 speaks."""
+    """Return two tight classes far apart, for which Theorem 1 has a statement."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 60)
     X = np.column_stack([8.0 * y, np.zeros(120)]) + rng.uniform(-0.1, 0.1, (120, 2))
@@ -88,7 +88,7 @@ def test_the_climb_follows_the_gradient(model):
 
 
 def literal_terms(X, Y, y, delta):
-    """γ, A_δ and the smallest share of a class in an open ball, class by class."""
+    """Return γ, A_δ and the smallest share of each class in an open ball."""
     gamma, A = np.inf, 0.0
     for i in range(len(y)):
         for j in range(i):
@@ -206,7 +206,7 @@ def test_report_finds_structure(model, blobs, unseen):
     assert report.permuted_test.mean() < report.test_separation.mean() < report.train_separation.mean()
     assert report.to_dict()["gap"] == report.gap > 0
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # those of shuffled labels are counted, not passed on
+        warnings.simplefilter("error")  # warnings of fits to shuffled labels are only counted
         generalization_report(model, *unseen, blobs.X, blobs.codes, n_permutations=1)
 
 

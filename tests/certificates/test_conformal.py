@@ -1,4 +1,4 @@
-"""Sets of labels, samples of no known class, withheld predictions, and how good probabilities are."""
+"""Tests of prediction sets, typicality, rejection of predictions, and the quality of probabilities."""
 
 import numpy as np
 import pytest
@@ -131,7 +131,7 @@ def test_p_values_of_known_samples_are_uniform(decision):
 
 
 def test_few_samples_of_every_class_refuse_as_many_as_they_say():
-    """A model without a sample has one sample less of its class than the model that is asked."""
+    """A model without a sample has one sample less of its class than the whole model."""
     X, y = load_digits(return_X_y=True)
     refused = {0.1: [], 0.2: []}
     for seed in range(20):
@@ -309,7 +309,7 @@ def updated(X, y):
     ids=["exact", "centers", "nearest", "updated"],
 )
 def test_sets_and_typicality_hold_if_there_are_more_features_than_samples(fit):
-    """A metric, centers or a hull that have seen a sample make its own score far too good."""
+    """If the metric, centers or hull have seen a sample, its own score is far too good."""
     held, refused = [], []
     for seed in range(6):
         X, y, X_new, y_new = many_features(seed)

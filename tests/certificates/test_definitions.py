@@ -1,4 +1,4 @@
-"""Small parts of certificates beside their definitions, with 50 digits where rounding matters."""
+"""Tests of small parts of certificates against their definitions, with 50 digits if rounding matters."""
 
 from decimal import Decimal, localcontext
 
@@ -66,5 +66,5 @@ def test_the_error_of_a_weighted_sum_is_at_least_that_of_textbooks(n):
     gamma = (2 * n - 1) * unit / (1 - (2 * n - 1) * unit)
     of_one_class = gamma * np.linalg.norm(np.abs(V) @ np.abs(V.T), axis=1).max() * np.sqrt(n)
     assert rounding_of_sum(V, scores, n_members=1) >= 2 * of_one_class
-    # It is no wild overestimate either, because radii shrink by it.
+    # It is not a large overestimate, because radii shrink by it.
     assert rounding_of_sum(V, scores, n_members=1) < 1e-9

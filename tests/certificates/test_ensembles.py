@@ -1,4 +1,4 @@
-"""Certified radii of ensembles: no attack succeeds, and they are what their formula says."""
+"""Tests of certified radii of ensembles: no attack succeeds, and radii follow the formula."""
 
 from dataclasses import replace
 
@@ -308,7 +308,7 @@ def test_fewer_functions_give_smaller_radii(fitted, new, monkeypatch):
 
 
 def constant(value):
-    """A member whose scores hardly depend on the sample: a small kernel function beside an offset."""
+    """Return a member with an offset and a small kernel function, which hardly depends on samples."""
     f = KernelMap(Affine.identity(6), np.zeros((1, 6)), Gaussian().at(1.0), np.array([[0.1]]))
     weights, offsets = np.array([[0.0], [1.0], [0.0]]), np.array([0.0, value, 0.0])
     return Member(f, Scores.of_classes(np.arange(3), weights, offsets), 1.0)

@@ -1,4 +1,4 @@
-"""Certified radii: no point within gets another label, and they are what their formula says."""
+"""Tests of certified radii: no attack succeeds within them, and they follow the formula."""
 
 from copy import copy
 from dataclasses import replace
@@ -95,7 +95,7 @@ def test_float32_and_sparse_samples_keep_their_labels(data, new):
 
 
 def test_on_a_line_the_whole_interval_keeps_its_label():
-    """One feature: a fine grid leaves nothing unseen, and the radius is within reach of the truth."""
+    """With one feature, a fine grid finds every change of the label, and the radius is close to it."""
     X = np.sort(np.random.default_rng(1).uniform(0, 6, 24))[:, np.newaxis]
     y = (X[:, 0] > 2).astype(int) + (X[:, 0] > 4)
     model = SmoothEmbedding(sigma=0.5).fit(X, y)
@@ -203,7 +203,7 @@ def test_a_label_that_nothing_can_change_has_an_infinite_radius():
 
 
 def test_ill_conditioned_maps_keep_their_labels(data, new):
-    """Coefficients that cancel: little is certain, and that little holds."""
+    """If coefficients cancel, radii are small but still hold."""
     rng = np.random.default_rng(0)
     coef = 1e8 * rng.standard_normal((12, 1))
     f = KernelMap(
@@ -258,7 +258,7 @@ SIZES = {
 
 @pytest.mark.parametrize("name", [*SIZES, "linear", "LFDA"])
 def test_very_large_samples_have_a_radius(name, data, new):
-    """Squares of 1e155 overflow. Far from all centers nothing is certain; a linear map has no far."""
+    """Squares of 1e155 overflow. Far from all centers radii are zero, except for linear maps."""
     model = {**SIZES, "linear": Linear(), "LFDA": methods.LFDA()}[name]
     model.fit(data.X, data.codes)
     ordinary = certified_radius(model, new[:4])
@@ -284,7 +284,7 @@ GROWTH = [(name, power) for name, power in GROWTH if name != "scaled" or abs(pow
 
 @pytest.mark.parametrize(("name", "power"), GROWTH)
 def test_radii_grow_with_the_samples(name, power, data, new):
-    """Samples of any size: radii were up to twice too large from 1e155 on, where slopes vanished."""
+    """Radii are proportional to the size of samples, also if squares of slopes vanish."""
     model = SIZES[name].fit(data.X, data.codes)
     expected = certified_radius(model, new)
     model.fit(np.ldexp(data.X, power), data.codes)

@@ -1,4 +1,4 @@
-"""Fitted models of every kind, as small as they can be: what the tests of files and graphs share."""
+"""Small fitted models of every kind, which the tests of files and graphs share."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ PROBLEMS = {
 
 @cache
 def fitted(name):
-    """A model of that name, fitted once: not to be changed."""
+    """Return the model with this name, which is fitted once. Tests must not change it."""
     model, samples, labels = PROBLEMS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -113,7 +113,7 @@ def fitted(name):
 
 
 def new_samples(name, n_samples=200):
-    """Samples around the model's own, in the form that it takes, some of them far away."""
+    """Return samples around the training samples of a model, and some that are far away."""
     _, samples, _ = PROBLEMS[name]
     dense = samples.toarray() if sparse.issparse(samples) else samples
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Model files: what is saved is loaded again, to the bit; what cannot be saved is refused by name."""
+"""Tests of model files: models are loaded to the bit, and errors name what cannot be saved."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_pipelines_have_their_affine_steps_in_one(tmp_path):
 
 
 def several(**options):
-    """An ensemble of three models with different widths, kernels and decisions."""
+    """Return an ensemble of three models with different widths, kernels and decisions."""
     models = [
         SmoothEmbedding(**options),
         SmoothEmbedding(sigma=1.0, decision="nearest", **options),

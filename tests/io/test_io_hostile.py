@@ -1,4 +1,4 @@
-"""Files that nobody should trust: each is refused in one line, or works. No code of a file is run."""
+"""Tests of hostile files: each raises a one-line error or works, and no code of a file runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ import fuzz_files
 
 @pytest.fixture
 def opened(tmp_path):
-    """Factory: the header and the arrays of a saved model, to be changed and put together again."""
+    """Return a function that returns the header and the arrays of a saved model."""
 
     def open_file(name="default"):
         nsse.save(fitted(name), tmp_path / "model.nsse")
@@ -47,7 +47,7 @@ def contents(path):
 
 @pytest.fixture
 def put_together(tmp_path):
-    """Factory: a header and arrays as a file."""
+    """Return a function that writes a header and arrays to a file."""
 
     def write_file(header, arrays, told=None):
         path = tmp_path / "hostile.nsse"
@@ -65,7 +65,7 @@ def put_together(tmp_path):
 
 @pytest.fixture
 def refused(put_together):
-    """Factory: a header and arrays put together; the one line by which the file is refused."""
+    """Return a function that writes a header and arrays and returns the one-line error of the file."""
     return lambda *parts: refusal(put_together(*parts))
 
 
@@ -89,13 +89,13 @@ def refusal(path):
 
 
 def node(tree, *keys):
-    """A piece of the tree: by attribute and field names."""
+    """Return a part of the tree by the names of attributes and fields."""
     for key in keys:
         tree = (tree.get("state", {}) | tree["parameters"])[key]
     return tree
 
 
-# Arrays of the default model by where they are, and what may not be put there.
+# Arrays of the default model by their places, and values that are not allowed there.
 ARRAYS = {
     ("map_", "coef"): ["nan", "inf", "row", "type", "flat", "empty"],
     ("map_", "centers"): ["nan", "row", "column", "type"],
@@ -227,7 +227,7 @@ def test_kernels_that_are_not_defined_here_are_refused(names, profile, told, ope
 
 @pytest.fixture
 def ensemble(tmp_path):
-    """The header and the arrays of a saved ensemble."""
+    """Return the header and the arrays of a saved ensemble."""
     nsse.save(several(), tmp_path / "model.nsse")
     return contents(tmp_path / "model.nsse")
 
@@ -272,7 +272,7 @@ def test_rotations_that_are_none_are_refused(change, ensemble, refused):
 
 
 def test_parts_of_other_ensembles_are_refused(ensemble, refused):
-    """Labels are those of the class scores that certificates are about."""
+    """The labels must follow from the class scores that are certified."""
     header, arrays = ensemble
     V = arrays[node(header["tree"], "map_")["parameters"]["rotation"]["array"]]
     other = {"weights": -V, "offsets": np.ones(3), "classes": np.array(["a", "b", "c"])}
@@ -346,7 +346,7 @@ def test_parts_that_are_computed_cannot_be_given(opened, refused):
 
 
 def numbers_in(part):
-    """Places of the numbers and arrays that are not labels: objects with the keys or indices there."""
+    """Yield the places of numbers and arrays that are not labels, as objects with their keys."""
     for key, value in part.items() if isinstance(part, dict) else enumerate(part):
         if (isinstance(value, dict) and "array" in value) or isinstance(value, float):
             yield part, key
@@ -355,7 +355,7 @@ def numbers_in(part):
 
 
 def changed_numbers(header, arrays, factor, *inside):
-    """Copies of a file, in each of which one number or array is multiplied by a factor.
+    """Yield copies of a file, in each of which one number or array is multiplied by a factor.
 
     ``inside`` are the names of the attribute whose numbers are changed, by default of all.
     """
@@ -375,7 +375,7 @@ def changed_numbers(header, arrays, factor, *inside):
 @pytest.mark.parametrize("factor", [1e-6, 0.5, 1e3])
 @pytest.mark.parametrize("name", ["default", "nearest", "number", "standardised", "LFDA"])
 def test_no_number_of_a_file_enlarges_a_radius(name, factor, opened, put_together):
-    """Whatever a file states: no attack changes the label of the function in it within the radius."""
+    """No attack within the radius changes the label of the stored function, whatever a file contains."""
     model, samples = fitted(name), PROBLEMS[name][1][::30]
     loaded = 0
     for header, arrays in changed_numbers(*opened(name), factor):
@@ -390,7 +390,7 @@ def test_no_number_of_a_file_enlarges_a_radius(name, factor, opened, put_togethe
 
 
 def test_stated_norms_and_gram_matrices_are_refused(opened, put_together):
-    """Version 0.3 believed them: these files had radii of 1e8 and of infinity."""
+    """Files cannot state them, because they could give radii of 1e8 or infinity."""
     header, arrays = opened()
     node(header["tree"], "map_", "metric")["parameters"]["norm"] = 1e-9
     assert "damaged" in refusal(put_together(header, arrays))

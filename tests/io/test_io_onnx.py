@@ -1,4 +1,4 @@
-"""ONNX graphs say what the model says: labels of ten thousand points, probabilities to 1e-5."""
+"""Tests that ONNX graphs agree with models: labels of ten thousand samples, probabilities to 1e-5."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(model, X, dtype, names=OUTPUTS):
 
 
 def same_labels(labels, model, X):
-    """Labels agree but where the two largest probabilities are tied within rounding."""
+    """Check that labels agree, unless the two largest probabilities are equal up to rounding."""
     P = np.sort(model.predict_proba(X), axis=1)
     is_clear = P[:, -1] - P[:, -2] > 1e-12
     np.testing.assert_array_equal(labels[is_clear], model.predict(X)[is_clear])

@@ -1,4 +1,4 @@
-"""The report in a real browser: it opens offline, draws every point and answers to its visitor."""
+"""Tests of the report in a browser: it opens offline, draws every point and reacts to input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMAGES = {"kind": "images", "size": [8, 8], "unit_norm": False}
 
 
 class Written:
-    """A report on the digits, with what went into it."""
+    """Return a report on the digits, with its model and samples."""
 
     def __init__(self, folder):
         data = load_dataset("digits")
@@ -135,7 +135,7 @@ def test_as_many_spots_on_the_canvas_as_points(browser, tmp_path):
     drawn = page.drawn()
     assert (drawn["training"], drawn["total"]) == (12, 24)
     assert drawn["mislabelled"] > 0
-    # The ring of a mislabelled sample is a spot of its own.
+    # The ring of a mislabeled sample is a separate spot.
     assert spots == drawn["total"] + drawn["mislabelled"]
 
 

@@ -1,4 +1,4 @@
-"""What a reader sees at once: names beside points, no empty column, a line spread out, at any width."""
+"""Tests of the layout at several widths: names, columns, and the bands of two classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nsse.report.explorer.models import find
 
 @pytest.fixture
 def sized(browser):
-    """Give the window of the page a size; a narrow one is that of a phone."""
+    """Give the window of the page a size. A narrow window has the size of a phone."""
 
     def resize(width, height=900):
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -52,7 +52,7 @@ def two_classes(tmp_path_factory):
 
 
 def boxes_of(page):
-    """Left, top, right, bottom of the names, and where the stage ends."""
+    """Return left, top, right and bottom of the names, and the size of the stage."""
     page.settle()
     boxes = np.array(page.js("return window.nsse.stage.names.map((name) => name.box)"), dtype=float)
     size = page.js("return [window.nsse.stage.width, window.nsse.stage.height]")
@@ -138,7 +138,7 @@ def test_nothing_is_wider_than_the_window_and_no_column_is_empty(browser, sized,
     assert panels[1] >= max(stage[3], aside[3])
     assert high - panels[3] < 80
     if width > 1088:
-        assert abs(aside[3] - stage[3]) < 2  # what the column holds beside the stage scrolls inside
+        assert abs(aside[3] - stage[3]) < 2  # the column beside the stage scrolls its content
 
 
 def test_a_line_is_spread_out_and_said_to_be(browser, sized, two_classes):
@@ -181,7 +181,7 @@ def test_the_objective_is_drawn_by_the_scale(browser, sized, tmp_path, make_blob
     )
     sigma = np.sort(model.trace_.to_dict()["sigma"])
     np.testing.assert_allclose(np.corrcoef(xs, np.log(sigma))[0, 1], 1.0, atol=1e-9)
-    # A scale that was given is no curve.
+    # With a given scale there is no curve.
     write_report(tmp_path / "r.html", NSSE(sigma=1.0).fit(data.X, data.codes), Samples(data.X))
     assert not Page(browser, tmp_path / "r.html").find("#trace").is_displayed()
 

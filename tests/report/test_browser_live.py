@@ -1,4 +1,4 @@
-"""The live map in a real browser: what the page computes is what Python computes."""
+"""Tests of the live map in a browser: the page computes the same numbers as Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLERANCE = 1e-6
 
 
 class Quadratic(Kernel):
-    """The rational quadratic kernel 1/(1 + t), which a page gets as a table."""
+    """The rational quadratic kernel 1/(1 + t), of which a page contains a table."""
 
     curvature = 1.0
 
@@ -88,7 +88,7 @@ def digits_split():
 
 
 def told(page, rows):
-    """Place, class, radius, probabilities and set of rows, by the functions that the page uses."""
+    """Return place, class, radius, probabilities and set of rows, computed by the page."""
     found = page.js(
         "const { live } = window.nsse; return arguments[0].map((x) => {"
         " const t = live.model.tell(x); return [Array.from(t.place), t.code,"
@@ -170,7 +170,7 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
         page.click("#embed")
         assert answer in page.text("#live .result")
     assert page.js("return window.nsse.stage.live") is None
-    # A selected sample is taken as the page shows it.
+    # The selected sample has the numbers that the page contains.
     page.js("window.nsse.stage.select(17); window.nsse.live.takeSelected()")
     last = page.js("const { place, neighbors } = window.nsse.live.last; return { place, neighbors }")
     np.testing.assert_allclose(last["place"], model[-1].embedding_[17], atol=1e-5)
@@ -249,7 +249,10 @@ def test_a_pipeline_with_an_encoder_of_tables_has_a_report(browser, tmp_path):
 
 @pytest.fixture(scope="module", params=[False, True], ids=["gray", "color"])
 def pictures_page(request, browser, tmp_path_factory):
-    """A report on pictures of 12 × 10 pixels with norm 1: whether in colour, model, path, samples."""
+    """Return whether images are in color, the model, the path and the samples of a report on images.
+
+    The images have 12 × 10 pixels and norm 1.
+    """
     rng = np.random.default_rng(3)
     hues = np.repeat([[0.9, 0.2, 0.1], [0.1, 0.8, 0.3], [0.2, 0.3, 0.9]], 20, axis=0)
     X = (hues[:, np.newaxis] * rng.uniform(0.5, 1.0, (60, 120, 1))).reshape(60, -1)

@@ -1,4 +1,4 @@
-"""The page's modules: joined to one script, each name in one place, nothing that nobody needs."""
+"""Tests of the modules of the page: they are joined to one script, and each name is declared once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of explanations hold the numbers of `explain`, whatever the samples are."""
+"""Tests that plots of explanations show the numbers of `explain`, for all kinds of samples."""
 
 import numpy as np
 import pandas as pd

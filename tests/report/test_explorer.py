@@ -1,4 +1,4 @@
-"""What a report is made of: points, labels, pictures, rows, the stored map, the file."""
+"""Tests of the content of a report: points, labels, images, rows, the stored map, the file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def samples(digits):
 
 
 def data_of(path):
-    """The data inside a page."""
+    """Return the data inside a page."""
     found = re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
     return json.loads(found.group(1))
 
@@ -81,7 +81,7 @@ def test_page_asks_for_nothing_from_outside_and_is_the_same_each_time(tmp_path, 
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert text == (tmp_path / "b.html").read_text(encoding="utf-8")
     addresses = set(re.findall(r"https?://[^\s\"'`)]+", text))
-    assert addresses == {"http://www.w3.org/2000/svg"}  # a name, never fetched
+    assert addresses == {"http://www.w3.org/2000/svg"}  # a name that is not fetched
     assert not re.search(r"\b(fetch|import|XMLHttpRequest|WebSocket|importScripts)\s*\(", text)
     assert "default-src 'none'" in text
 
@@ -314,7 +314,7 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, fitted,
         assert all_of[copy[row], int(sample[row])] <= all_of.min() * (1 + 1e-6)
     assert len(unpacked(data["pictures"]["levels"])) == len(X) + len(new)
     assert f", each with {len(views.names)} augmented" in (tmp_path / "r.html").read_text("utf-8")
-    # Without copies none is told, nor where the centres are others.
+    # The page does not name it without augmented samples, or if the centers are other rows.
     for other in (fitted, SmoothEmbedding(augment=views, centers=30).fit(X, digits.codes[::4])):
         write_report(tmp_path / "r.html", other, samples)
         assert data_of(tmp_path / "r.html")["nearest"] is None

@@ -41,7 +41,7 @@ def sentence_of(plot):
 
 
 def drawn(plot, kind):
-    """The places of the marks of a kind."""
+    """Return the places of the marks of a kind."""
     marks = [m.get_offsets() for m in plot.figure.axes[0].collections if m.get_gid() == kind]
     return np.vstack(marks) if marks else np.empty((0, 2))
 

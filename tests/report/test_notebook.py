@@ -1,4 +1,4 @@
-"""Notebooks: a figure or a report at the end of a cell is seen, by the rich display of IPython."""
+"""Tests that notebooks show a figure or a report at the end of a cell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_report_stands_in_a_frame_of_its_own(fitted, unseen, tmp_path):
     html = written._repr_html_()
     assert html.startswith("<iframe ")
     head, source = html.split(' srcdoc="')
-    assert 'sandbox="allow-scripts"' in head  # and nothing else: no way to the notebook
+    assert 'sandbox="allow-scripts"' in head  # and no other permission
     source, _, rest = source.partition('"')
     assert rest == "></iframe>"
     assert unescape(source) == (tmp_path / "r.html").read_text(encoding="utf-8")

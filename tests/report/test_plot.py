@@ -1,4 +1,4 @@
-"""Figures of a fitted model and their frames, shown and saved; the static twin of the report."""
+"""Tests of plots and their frames, shown and saved, and of the static report."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_confusion_and_reliability_take_any_classifier(unseen, digits):
     assert f" of {len(y)} samples (" in title_of(nsse.plot.confusion(model, X, y))
     strangers = nsse.plot.confusion(
         model, X, np.where(y == 3, 77, y)
-    ).frame  # 77 is no class of the model
+    ).frame  # 77 is not a class of the model
     assert strangers["count"][strangers["label"] == 77].sum() == (y == 3).sum()
 
 

@@ -1,4 +1,4 @@
-"""Why a sample has its label, for its card: training samples of both sides, and columns by name."""
+"""Tests of the explanation on the card of a sample: training samples of both sides, and columns."""
 
 import numpy as np
 from sklearn.datasets import load_wine

@@ -13,12 +13,12 @@ from nsse.certificates import risk_coverage as curve_of
 from nsse.figures import (
     Plot,
     chart_axes,
-    label_axes,
     name_axes,
     new_figure,
     note,
     place_axes,
     quiet_axes,
+    scale_axes,
     write_title,
 )
 from nsse.palette import BLUE, FAINT, INK, MUTED_INK, ORANGE, PAPER, RED
@@ -70,7 +70,7 @@ def radii(model: Any, X: SamplesLike, y: LabelsLike = None, *, ax: Any = None) -
     )
     infinite = int((~finite).sum())
     words = "certified radius" + ("" if y is None else " (red: misclassified)")
-    label_axes(axes, words + (f"; {infinite} infinite" if infinite else ""), "samples")
+    scale_axes(axes, words + (f"; {infinite} infinite" if infinite else ""), "samples")
     frame: Columns = {"radius": radius.tolist(), "predicted": predicted.tolist()}
     return Plot(axes.figure, frame if y is None else frame | {"wrong": wrong.tolist()}, ax is None)
 
@@ -177,7 +177,7 @@ def generalization(report: GeneralizationReport) -> Plot:
 def _draw_curve(axes: Any, curve: RiskCoverage, coverage: float, kind: str) -> None:
     """Draw the risk by coverage, with its values at one coverage and for all predictions."""
     percent, error = 100 * curve.coverage, 100 * curve.risk
-    axes.axhline(error[-1], color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)), gid="all")
+    _draw_error_of_all(axes, error[-1], 2, "left")
     axes.fill_between(percent, error, color=BLUE, alpha=0.12, linewidth=0)
     axes.plot(percent, error, color=BLUE, linewidth=2, solid_capstyle="round", gid="risk")
     at = 100 * (1 - curve.accuracy_at(coverage))
@@ -186,8 +186,13 @@ def _draw_curve(axes: Any, curve: RiskCoverage, coverage: float, kind: str) -> N
     axes.set(xlim=(0, 102), ylim=(0, highest))
     words = f"{at:.1f} % at {100 * coverage:.0f} %\ncoverage"
     note(axes, words, (100 * coverage, at), (-10, 12), BLUE, ha="right", weight="bold")
-    note(axes, f"{error[-1]:.1f} % of all", (2, error[-1]), (0, 4), MUTED_INK)
-    label_axes(axes, f"coverage: accepted predictions, {kind} first (%)", "wrong among accepted (%)")
+    scale_axes(axes, f"coverage: accepted predictions, {kind} first (%)", "wrong among accepted (%)")
+
+
+def _draw_error_of_all(axes: Any, error: float, place: float, side: str) -> None:
+    """Draw the error of all predictions as a dashed line, with its value above it."""
+    axes.axhline(error, color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)), gid="all")
+    note(axes, f"{error:.1f} % of all", (place, error), (0, 4), MUTED_INK, ha=side, fontsize=9)
 
 
 def _draw_separations(axes: Any, report: GeneralizationReport) -> None:
@@ -206,7 +211,7 @@ def _draw_separations(axes: Any, report: GeneralizationReport) -> None:
     note(axes, words, (0, nearer), (-8, 14), BLUE, ha="right", fontsize=9)
     axes.plot([0], [nearer], "o", color=BLUE, markersize=6, markeredgecolor=PAPER)
     axes.set(xlim=(-1.02, 1.02), ylim=(0, 102))
-    label_axes(axes, "separation", "samples with less (%)")
+    scale_axes(axes, "separation", "samples with less (%)")
 
 
 def _draw_permutations(axes: Any, report: GeneralizationReport) -> None:
@@ -215,7 +220,7 @@ def _draw_permutations(axes: Any, report: GeneralizationReport) -> None:
         ("unseen", report.test_separation.mean(), report.permuted_test),
     )
     count = len(report.permuted_test)
-    label_axes(axes, f"mean separation; p = {report.p_value:.3f} on unseen ({count} shuffles)", "")
+    scale_axes(axes, f"mean separation; p = {report.p_value:.3f} on unseen ({count} shuffles)", "")
     axes.grid(visible=False)
     axes.axvline(0, color=FAINT, linewidth=0.8)
     for height, (name, true, shuffled) in enumerate(reversed(rows)):
@@ -238,17 +243,8 @@ def _draw_errors_by_radius(axes: Any, report: GeneralizationReport) -> None:
     bins, every = report.calibration, 100 * report.test_error
     places = np.arange(len(bins.error))
     axes.bar(places, 100 * bins.error, width=0.8, color=RED, gid="error")
-    axes.axhline(every, color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)))
-    note(
-        axes,
-        f"{every:.1f} % of all",
-        (places[-1] + 0.45, every),
-        (0, 4),
-        MUTED_INK,
-        ha="right",
-        fontsize=9,
-    )
+    _draw_error_of_all(axes, every, places[-1] + 0.45, "right")
     axes.set_ylim(0, max(100 * bins.error.max() * 1.08, 1.0))
-    label_axes(axes, "median radius of equal bins", "wrong (%)")
+    scale_axes(axes, "median radius of equal bins", "wrong (%)")
     shown = places[:: max(1, len(places) // 5)]
     axes.set_xticks(shown, [f"{bins.median[k]:.2f}" for k in shown])

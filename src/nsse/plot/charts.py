@@ -21,13 +21,14 @@ from nsse.figures import (
     new_figure,
     note,
     place_axes,
+    scale_axes,
     strip_axes,
     write_title,
 )
 from nsse.palette import BLUE, INK, MUTED_INK, PAPER, RED
 from nsse.pipelines import opened
 from nsse.plot.names import POINTS_PER_INCH, size_in_inches
-from nsse.plot.samples import are_unseen, counted, labeled, name_of
+from nsse.plot.samples import are_unseen, counted, labeled, mistakes, name_of
 
 
 def confusion(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> Plot:
@@ -71,9 +72,8 @@ def confusion(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> P
     wrong, n = int((labels != predicted).sum()), len(labels)
     known = n - int(are_unseen(model, X, n).sum())
     kind = "training sample" if known == n else "sample"
-    title = f"{name_of(model)} mislabels {wrong or 'none'} of {counted(n, kind)}"
-    title += f", {known} of them training samples" if 0 < known < n else ""
-    title += f" ({100 * wrong / n:.1f} %)"
+    of = counted(n, kind) + (f", {known} of them training samples" if 0 < known < n else "")
+    title = mistakes(name_of(model), wrong, n, of)
     if ax is None:
         side = max(3.6, min(12.0, 1.2 + 0.42 * len(counts)))
         margin = 0.75 + min(3.0, 0.075 * max(len(str(name)) for name in classes))
@@ -200,8 +200,7 @@ def _draw_matrix(axes: Any, counts: NDArray[Any], classes: Sequence[str]) -> Non
     axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(range(len(classes)), classes, fontsize=size, parse_math=False)
     axes.tick_params(length=0, colors=MUTED_INK)
-    axes.set_xlabel("predicted label", fontsize=9, color=MUTED_INK)
-    axes.set_ylabel("true label", fontsize=9, color=MUTED_INK)
+    label_axes(axes, "predicted label", "true label")
 
 
 def _draw_reliability(axes: Any, frame: Mapping[str, Any]) -> None:
@@ -215,7 +214,7 @@ def _draw_reliability(axes: Any, frame: Mapping[str, Any]) -> None:
     for x, y, n in zip(mean, right, frame["n"], strict=True):
         note(axes, f"{n}", (x, y), (5, -3), MUTED_INK, fontsize=7.5, va="top")
     axes.set(xlim=(low, 103.0), ylim=(low, 103.0))
-    label_axes(axes, "mean probability of the label (%)", "correct labels (%), with counts")
+    scale_axes(axes, "mean probability of the label (%)", "correct labels (%), with counts")
 
 
 def _draw_trace(axes: Any, sigma: Floats, excess: Floats) -> None:
@@ -226,7 +225,7 @@ def _draw_trace(axes: Any, sigma: Floats, excess: Floats) -> None:
     best = int(np.argmin(excess))
     axes.plot(sigma, excess, "o-", color=BLUE, markersize=3.5, linewidth=1.4, gid="excess")
     axes.plot(sigma[best], excess[best], "o", color=RED, markersize=6, markeredgecolor=PAPER)
-    label_axes(axes, "kernel scale σ (red: the smallest objective)", "objective, above its floor")
+    scale_axes(axes, "kernel scale σ (red: the smallest objective)", "objective, above its floor")
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(ScalarFormatter())

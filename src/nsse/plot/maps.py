@@ -17,6 +17,7 @@ from nsse.class_maps import MOST_LABELS, ClassMap, class_map_of, confusions, spr
 from nsse.figures import (
     Plot,
     check_axes,
+    label_axes,
     name_axes,
     new_figure,
     place_axes,
@@ -187,8 +188,7 @@ def embedding(
     axes = _map_axes(ax, f"{what}: {shown.title('embedding')}", shown.sentence(), how)
     if F.shape[1] > 1:
         axes.set(aspect="equal", adjustable="datalim")
-    axes.set_xlabel(names[0], fontsize=9, color=MUTED_INK)
-    axes.set_ylabel(names[1], fontsize=9, color=MUTED_INK)
+    label_axes(axes, *names)
     _draw_samples(axes, shown, places)
     if F.shape[1] == 1:
         name_bands(axes, shown, places, codes)

@@ -69,13 +69,12 @@ class Shown:
         judged = self.judged
         if judged is None:
             return f"{what} of {self._parts()}"
-        labeled = judged.codes >= 0
-        n, wrong = int(labeled.sum()), int(judged.wrong.sum())
+        n = int((judged.codes >= 0).sum())
         kind = "new " if judged is self.new and self.knows_training else ""
         of = counted(n, f"{kind}sample")
         if judged is self.train:
             of = f"{counted(n, 'training sample')}, each left out"
-        return f"{self.name} mislabels {wrong or 'none'} of {of} ({100 * wrong / n:.1f} %)"
+        return mistakes(self.name, int(judged.wrong.sum()), n, of)
 
     def _parts(self) -> str:
         parts = []
@@ -99,6 +98,11 @@ class Shown:
         if (self.new.codes < 0).any():
             found.append("Samples without a label have the color of their predicted class.")
         return " ".join(found)
+
+
+def mistakes(name: str, wrong: int, n: int, of: str) -> str:
+    """Return how many of ``n`` samples, which are described by ``of``, a model mislabels."""
+    return f"{name} mislabels {wrong or 'none'} of {of} ({100 * wrong / n:.1f} %)"
 
 
 def counted(n: int, noun: str) -> str:

@@ -4,6 +4,7 @@ import { allOf, draw, get, make, paragraph, short } from "./basics.js";
 
 const SIZE = { width: 420, height: 220, left: 52, right: 14, top: 12, bottom: 42 };
 const LETTER = 7; // width of a digit
+const EMPTY = { lines: [], bars: [], dots: [], marks: [], key: [], log: [false, false], whole: false };
 
 // Return a few round numbers between two others. On a logarithmic axis they are powers of ten, or also
 // 2 and 5 times such powers.
@@ -19,8 +20,8 @@ function ticks([low, high], count, log) {
 }
 
 // Draw axes with few grid lines, and bars, lines and dots. A dot has a name and may have a label.
-function chart({ title, x, y, labels, lines = [], bars = [], dots = [], marks = [], key = [],
-  log = [false, false], whole = false }) {
+function chart(part) {
+  const { title, x, y, labels, lines, bars, dots, marks, key, log, whole } = { ...EMPTY, ...part };
   const { width, height, left, right, top, bottom } = SIZE, middle = (top + height - bottom) / 2;
   const viewBox = `0 0 ${width} ${height}`, turned = `rotate(-90 12 ${middle})`;
   const share = (v, [low, high], isLog) => {
