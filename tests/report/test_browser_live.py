@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -304,6 +305,8 @@ def test_a_picture_lands_where_python_puts_it(browser, tmp_path, pictures_page, 
     np.testing.assert_allclose(last["place"], model.transform(x)[0], atol=TOLERANCE)
     assert model.classes_[last["code"]] == model.predict(x)[0]
     assert last["radius"] == pytest.approx(model.certified_radius(x)[0], rel=TOLERANCE)
+    shown = re.search(r"Certified radius (\S+)\. No", page.text("#live .result"))
+    assert float(shown.group(1)) <= model.certified_radius(x)[0] < 1.02 * float(shown.group(1))
     assert page.complaints() == []
 
 

@@ -51,6 +51,11 @@ export const greatest = (values) => values.reduce((a, b) => (b > a ? b : a), -In
 export const number = (v, digits = 4) => (v === Infinity ? "∞" : Number.isNaN(v) ? "missing"
   : v && (Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3) ? v.toExponential(digits - 2)
     : String(Number(v.toPrecision(digits))));
+// A positive number rounded down to three digits, so that no radius is shown larger than it is.
+export function atMost(v) {
+  const unit = 10 ** (Math.floor(Math.log10(v)) - 2);
+  return number(v > 0 && v < Infinity ? Math.floor(v / unit + 1e-9) * unit : v);
+}
 export const short = (v) => number(v, 3).replace("e+", "e").replace(".0e", "e");
 export const percent = (v) => `${(100 * v).toFixed(1)} %`;
 export const clipped = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);

@@ -1,11 +1,11 @@
 // The live map: the page predicts an image or a row that the reader provides.
 
-import { allOf, clipped, get, greatest, make, makeButton, number, paragraph, percent } from "./basics.js";
+import { allOf, atMost, clipped, get, greatest, make, makeButton, paragraph, percent } from "./basics.js";
 import { Model } from "./model.js";
 import { similarParts, swatch } from "./panels.js";
 import { Pad, normed } from "./pictures.js";
 
-const LOWERED = 0.9995; // so that four digits are never above the radius
+const PROVED = 1 - 1e-6; // share of a radius that holds in spite of the rounding in the page
 
 export class Live {
   /** @type {any} */
@@ -148,7 +148,7 @@ export class Live {
     const next = allOf(P.length).filter((c) => c !== code && P[c] >= 0.005).sort((a, b) => P[b] - P[a])
       .slice(0, 2).map((c) => `${points.className(c)} (${percent(P[c])})`);
     const certified = radius === Infinity ? "No change of the sample can change this label."
-      : `Certified radius ${number(LOWERED * radius)}. No smaller change of the `
+      : `Certified radius ${atMost(PROVED * radius)}. No smaller change of the `
         + `${this.images ? "image" : "row"} changes this label.`;
     return [`Probability ${percent(P[code])}${next.length ? `, then ${next.join(", ")}` : ""}.`,
       ...(set ? [`${points.setWords(set)}.`] : []), ...(this.model.entry.certifies ? [certified] : [])];

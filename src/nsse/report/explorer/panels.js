@@ -1,6 +1,6 @@
 // Build the legend, the search, the card of the selected sample, and the confusion matrix.
 
-import { allOf, clipped, draw, get, greatest, grouped, make, makeButton } from "./basics.js";
+import { allOf, atMost, clipped, draw, get, greatest, grouped, make, makeButton } from "./basics.js";
 import { number, paragraph, percent, smallest } from "./basics.js";
 import { pictureCanvas } from "./pictures.js";
 import { KINDS, N_HUES, SHAPES } from "./scatter.js";
@@ -82,7 +82,7 @@ function verdict(points, i) {
     lines.push(paragraph(`Probability ${p}${points.isWrong(i) ? `, and ${own} for ${label}` : ""}`));
   }
   if (set) lines.push(paragraph(points.setWords(set), "quiet set"));
-  if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}${points.data.radius_in}`));
+  if (radius !== null) lines.push(paragraph(`Certified radius ${atMost(radius)}${points.data.radius_in}`));
   if (nearest) lines.push(paragraph(nearest, "nearest"));
   return lines;
 }
