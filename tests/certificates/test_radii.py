@@ -18,8 +18,8 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
-from nsse.certificates.radii import reach
-from nsse.certificates.rounding import Front, widest_weight
+from nsse.certificates.front import Front
+from nsse.certificates.map_bounds import reach, widest_weight
 from nsse.kernels import Exponential, Gaussian, Matern32
 from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
