@@ -1,55 +1,69 @@
-"""The figure of a study of many sets: mean ranks, and what no critical difference parts."""
+"""The dot plot of mean ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
 from nsse.palette import class_colors
-from reproduction.paper.figures import INK, MUTED, framed
+from reproduction.paper.figures import FAINT, INK, MUTED
 from reproduction.study.methods import OURS
-from reproduction.study.ranks import alike
-from reproduction.study.reading import Reading
 
-HUES = class_colors(10)
-# Our methods, and what stands out among the others; the rest is grey.
-NAMED = (*OURS, "SVC", "random forest", "logistic regression")
-COLORS = dict(zip(NAMED, (HUES[2], HUES[6], HUES[0], HUES[4], HUES[5]), strict=True))
+ACCENT, BAND = class_colors(10)[0], "#eef1f5"
 
 
-def rank_figure(readings: Mapping[str, Reading]) -> Figure:
-    """Mean ranks, a line for each method; above, bars join what no critical difference parts."""
-    height = 0.19 * max(len(reading.methods) for reading in readings.values()) + 1.9
-    figure = Figure((4.6 * len(readings), height), facecolor="white", layout="constrained")
-    panels = figure.subplots(1, len(readings), squeeze=False)[0]
-    for axes, (name, reading) in zip(panels, readings.items(), strict=True):
-        ordered, difference = reading.by_rank, reading.critical_difference
-        for y, method in enumerate(ordered):
-            axes.plot([reading.ranks[method]], [y], "o", color=COLORS.get(method, MUTED), gid=method)
-        for number, stretch in enumerate(alike(list(reading.ranks.values()), difference)):
-            axes.plot(stretch, [-1 - 0.6 * number] * 2, color=INK, linewidth=2.6, gid="alike")
-        axes.plot([1, 1 + difference], [-4.9, -4.9], color=MUTED, linewidth=1.4, gid="difference")
-        axes.text(1.2 + difference, -4.7, f"critical: {difference:.2f}", fontsize=7.5, color=MUTED)
-        names = [f"{method} {reading.ranks[method]:.2f}" for method in ordered]
-        axes.set_yticks(range(len(ordered)), names, fontsize=8)
-        axes.set(xlim=(1, len(ordered)), ylim=(len(ordered) - 0.5, -5.6))
-        framed(axes)
-        axes.set_title(f"{name}, {len(reading.names)} sets", loc="left", weight="bold", color=INK)
-        axes.tick_params(labelsize=8.5, length=0)
-        for tick, method in zip(axes.get_yticklabels(), ordered, strict=True):
-            tick.set_color(COLORS.get(method, MUTED))
-            tick.set_weight("bold" if method in OURS else "normal")
+def rank_figure(frame: pd.DataFrame) -> Figure:
+    """Draw mean ranks, one panel for each value of `panel`, with the methods in the order of the frame.
+
+    A band begins at the best mean rank and is as wide as the critical difference. Methods outside of
+    it differ significantly from the best one.
+    """
+    methods, panels = (list(dict.fromkeys(frame[name])) for name in ("method", "panel"))
+    layout = ConstrainedLayoutEngine(wspace=0.05)
+    figure = Figure((8.8, 0.25 * len(methods) + 1.3), facecolor="white", layout=layout)
+    axes_of = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, panel in zip(axes_of, panels, strict=True):
+        _panel(axes, frame[frame["panel"] == panel])
+    axes_of[0].set_yticks(range(len(methods)), methods)
+    for method, tick in zip(methods, axes_of[0].get_yticklabels(), strict=True):
+        tick.set_color(ACCENT if method in OURS else INK)
+        tick.set_weight("bold" if method in OURS else "normal")
     return figure
 
 
+def _panel(axes: Any, own: pd.DataFrame) -> None:
+    """Draw one line for each method, and the band of the critical difference."""
+    best, difference = own["rank"].min(), own["critical difference"].iloc[0]
+    axes.axvspan(best, best + difference, color=BAND, linewidth=0, gid="difference")
+    place = best + difference / 2, len(own) - 0.35
+    axes.annotate("critical difference", place, ha="center", va="center", fontsize=8, color=MUTED)
+    for y, (method, rank) in enumerate(zip(own["method"], own["rank"], strict=True)):
+        is_ours = method in OURS
+        style: dict[str, Any] = {"color": ACCENT if is_ours else MUTED}
+        axes.plot([best, rank], [y, y], color=FAINT, linewidth=0.8, zorder=1)
+        axes.plot(rank, y, "o", markersize=8 if is_ours else 6, gid=method, **style)
+        style |= {"weight": "bold" if is_ours else "normal", "fontsize": 8.5, "va": "center"}
+        axes.annotate(f"{rank:.1f}", (rank, y), (8, 0), textcoords="offset points", **style)
+    axes.set(ylim=(len(own), -0.8))
+    title = f"{own['panel'].iloc[0]}, {own['data sets'].iloc[0]} data sets"
+    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", color=INK)
+    axes.set_xlabel("mean rank (lower is better)", fontsize=9, color=MUTED)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+    axes.tick_params(colors=MUTED, labelsize=9.5, length=0)
+    axes.margins(x=0.09)
+
+
 def save(figure: Figure, path: Path, n_colors: int = 64) -> None:
-    """Save a figure as a PNG of few colors, a third of the size of a plain one."""
+    """Save a figure as a PNG of few colors, which is a third of the size of a plain one."""
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
+    figure.savefig(buffer, format="png", dpi=150)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Image.open(buffer) as picture:
-        picture.convert("RGB").quantize(n_colors, dither=Image.Dither.NONE).save(path, optimize=True)
+    with Image.open(buffer) as image:
+        image.convert("RGB").quantize(n_colors, dither=Image.Dither.NONE).save(path, optimize=True)

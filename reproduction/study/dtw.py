@@ -1,7 +1,7 @@
-"""The nearest series by dynamic time warping, which knows that columns are times in their order.
+"""The nearest neighbor by dynamic time warping, which treats columns as times in their order.
 
-A reference for series, as the UCR archive has it: samples as they come, a window of a tenth of the
-length, nothing tuned.
+A reference for time series with the settings of the UCR archive: a window of a tenth of the length,
+and nothing is tuned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 @numba.njit(cache=True)
 def warped(a: NDArray[Any], b: NDArray[Any], window: int, least: float) -> float:
-    """Squared distance along the best path in a window; infinite once no path is below ``least``."""
+    """Return the squared distance along the best path, or infinity if no path is below ``least``."""
     n = len(a)
     before, row = np.full(n + 1, np.inf), np.full(n + 1, np.inf)
     before[0] = 0.0
@@ -35,7 +35,7 @@ def warped(a: NDArray[Any], b: NDArray[Any], window: int, least: float) -> float
 
 @numba.njit(cache=True)
 def nearest(X: NDArray[Any], X_new: NDArray[Any], window: int) -> NDArray[Any]:
-    """The row of X that is nearest to every new one; what is near without warping is tried first."""
+    """Return the nearest row of X of every new row. Rows that are near without warping come first."""
     found = np.zeros(len(X_new), dtype=np.intp)
     for place in range(len(X_new)):
         plain = ((X - X_new[place]) ** 2).sum(axis=1)
@@ -48,14 +48,14 @@ def nearest(X: NDArray[Any], X_new: NDArray[Any], window: int) -> NDArray[Any]:
 
 
 class NearestSeries(ClassifierMixin, BaseEstimator):
-    """The label of the nearest training series."""
+    """Predict the label of the nearest training series."""
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> NearestSeries:
-        """Keep them."""
+        """Store the series."""
         self.classes_, self.X_, self.y_ = np.unique(y), np.ascontiguousarray(X), y
         return self
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Labels of the nearest."""
+        """Return the labels of the nearest training series."""
         window = max(1, X.shape[1] // 10)
         return self.y_[nearest(self.X_, np.ascontiguousarray(X), window)]

