@@ -1,7 +1,7 @@
-"""``python -m reproduction``: one command for everything that has a table number, or a seed and a score.
+"""``python -m reproduction``: compute the tables of the paper, the study and the benchmarks.
 
-Rows go to disk as they finish: stopped at any moment and started again, a run goes on. Exit codes: 0; 2
-with what is wrong, or where rows do not agree; 130 after Ctrl-C.
+Rows are stored when they finish, so that a stopped run can continue. The exit code is 0, or 2 if
+something fails or rows do not agree, or 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reproduction.study import study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code."""
+    """Run a command, and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
         problems = options.run(options)
@@ -56,40 +56,40 @@ def _check(options: Namespace) -> list[str]:
     for agreed, line in chain(steps.check_rows(options), study.check(options.rows) if is_whole else ()):
         print(line, flush=True)
         agrees.append(agreed)
-    return [] if all(agrees) else ["what is stored and what is computed now do not agree"]
+    return [] if all(agrees) else ["stored rows and new rows do not agree"]
 
 
 IN_A_RUN = ("--datasets", "--sizes", "--repeats", "--jobs", "--methods", "--quick")
 IN_A_CHECK = ("--datasets", "--methods", "--rows", "--quick")
 IN_A_STUDY = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page-only")
 IN_A_BENCHMARK = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page")
-# Command -> what it does, how, and its options.
+# Command -> its help, its function, and its options.
 COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]]] = {
-    "tables": ("Tables 1 to 6: our errors beside the printed ones", _paper, IN_A_RUN),
-    "runtime": ("Table 7: seconds, beside Algorithm 1 as printed", _paper, ("--datasets", "--quick")),
+    "tables": ("Tables 1 to 6: our errors and the printed ones", _paper, IN_A_RUN),
+    "runtime": ("Table 7: seconds, compared with Algorithm 1", _paper, ("--datasets", "--quick")),
     "figures": ("convergence, error against d, embeddings", _paper, ("--datasets", "--quick")),
     "all": ("tables, run times and figures on one page", _paper, IN_A_RUN),
-    "page": ("tables and page of the rows that are there", _paper, ("--quick",)),
-    "check": ("tables and the study against their rows; random rows again", _check, IN_A_CHECK),
-    "study": ("our estimators beside what people use", study.run, ("--quick", *IN_A_STUDY)),
-    "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
-    "maps": ("supervised maps on samples that they were not fitted to", maps.run, IN_A_BENCHMARK),
+    "page": ("tables and page of the stored rows", _paper, ("--quick",)),
+    "check": ("compare pages with rows, and random rows with new ones", _check, IN_A_CHECK),
+    "study": ("our estimators compared with common methods", study.run, ("--quick", *IN_A_STUDY)),
+    "imbalanced": ("the study on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
+    "maps": ("supervised maps on unseen samples", maps.run, IN_A_BENCHMARK),
     "certified": ("certified accuracy with few labels", certified.run, IN_A_BENCHMARK),
-    "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),
+    "unlabeled": ("few labels, and samples without labels", study.run_unlabeled, IN_A_STUDY),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "--out": {"type": Path, "help": "folder of rows and results (default: that of the project)"},
-    "--datasets": {"nargs": "+", "help": "(default: those that are found)"},
+    "--datasets": {"nargs": "+", "help": "(default: all that are found)"},
     "--methods": {"nargs": "+", "metavar": "METHOD", "help": "(default: all)"},
-    "--sets": {"nargs": "+", "help": "only these"},
+    "--sets": {"nargs": "+", "help": "data sets (default: all)"},
     "--sizes": {"type": int, "nargs": "+", "help": "training samples per class (default: all)"},
-    "--repeats": {"type": int, "help": "realisations (default: 20, of the slower methods 5)"},
+    "--repeats": {"type": int, "help": "random splits (default: 20, or 5 for slow methods)"},
     "--splits": {"type": int, "help": "random splits"},
-    "--rows": {"type": int, "default": 1, "help": "of every data set and kind"},
+    "--rows": {"type": int, "default": 1, "help": "rows of each data set and kind (default: 1)"},
     "--jobs": {"type": int, "default": 1, "help": "worker processes"},
     "--page": {"action": "store_true", "help": "write the page of the stored rows"},
     "--page-only": {"action": "store_true", "help": "compute nothing"},
-    "--quick": {"action": "store_true", "help": "a taste of it that needs no data"},
+    "--quick": {"action": "store_true", "help": "a quick run that needs no download"},
 }
 
 

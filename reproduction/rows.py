@@ -1,7 +1,7 @@
-"""What is to be measured, and what was: tasks, rows, and the file of JSON lines that keeps them.
+"""Tasks, rows, and the file of JSON lines that stores rows.
 
-The key of a task is one canonical line of JSON, the same for the same task in every process and on
-every machine. It decides whether a row is there already.
+The key of a task is one canonical line of JSON, which is the same in every process and on every
+machine. A row with the same key is never computed twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib")
 class Task:
     """One fit to be measured.
 
-    `n_train` are training samples per class; `parameters` hold everything else that changes the
-    result, such as the fingerprint of a grid; `protocol` says how parameters are chosen.
+    `n_train` is the number of training samples per class. `parameters` contain everything else that
+    changes the result, such as the fingerprint of a grid. `protocol` names how parameters are chosen.
     """
 
     dataset: str
@@ -60,7 +60,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """What a task gave: the share of test samples given a wrong label, seconds, choices, versions."""
+    """The result of a task: the fraction of wrong test samples, seconds, choices, versions."""
 
     task: Task
     error: float
@@ -72,24 +72,24 @@ class Row:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.error <= 1.0:
-            raise rule_error("error", "be a share from 0 to 1", self.error, f"Look at {self.task}.")
+            raise rule_error("error", "be a fraction from 0 to 1", self.error, f"Check {self.task}.")
         for name in ("chosen", "details", "versions"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 
 
 def software_versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide a result."""
+    """Return the versions of Python and of the packages that determine a result."""
     found = {"python": platform.python_version(), "nsse": __version__}
     return found | {name: version(name) for name in _PACKAGES}
 
 
 def canonical(value: Any) -> str:
-    """One line of JSON: keys sorted, no spaces."""
+    """Return one line of JSON with sorted keys and without spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON gives it back: whole floats become integers (1.0 equals 1), tuples lists."""
+    """Return a value as JSON stores it: whole floats become integers, and tuples become lists."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return plain(value.item())
     if isinstance(value, float) and math.isfinite(value):
@@ -102,10 +102,10 @@ def plain(value: Any) -> Any:
 
 
 class RowFile:
-    """Rows in a file, one line of JSON each, appended as they finish; never two of one task.
+    """Rows in a file, one line of JSON each, and one row per task.
 
-    A process that is killed leaves at most a torn last line, which is left out, and cut off by the next
-    run. Damage anywhere else is an error that names the line.
+    A killed process leaves at most an incomplete last line, which the next run removes. Damage anywhere
+    else is an error that names the line.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -123,12 +123,12 @@ class RowFile:
             return Row(Task(**columns.pop("task")), **columns)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(
-                f"`rows` must hold one row of JSON per line. Got {self.path.name!r}, line {number}: "
+                f"`rows` must contain one row of JSON per line. Got {self.path.name!r}, line {number}: "
                 f"{line[:60]!r} ({error}). Restore the file from a copy, or move it away."
             ) from error
 
     def add(self, row: Row) -> None:
-        """Append a row; it is on disk when this returns."""
+        """Append a row. It is on disk when this returns."""
         if row.task in self._rows:
             return
         self._rows[row.task] = row
@@ -138,7 +138,7 @@ class RowFile:
             os.fsync(file.fileno())
 
     def rows(self) -> list[Row]:
-        """All rows, in the order of the keys of their tasks."""
+        """Return all rows, sorted by the keys of their tasks."""
         return sorted(self._rows.values(), key=lambda row: row.task.key)
 
     def __contains__(self, task: Task) -> bool:
@@ -146,9 +146,9 @@ class RowFile:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep other runs out of the block; at its end the rows are in the order of their keys.
+        """Lock the file for the block, and sort its rows at the end.
 
-        The lock is the system's, which releases it when the process ends, however it ends.
+        The operating system releases the lock when the process ends, even if it is killed.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix(".lock").open("w") as lock:
@@ -156,8 +156,8 @@ class RowFile:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise RuntimeError(
-                    f"`rows` must serve one run at a time. Got {str(self.path)!r}, which another run "
-                    "holds. Wait for its end, or choose another folder."
+                    f"`rows` must be used by one run at a time. Got {str(self.path)!r}, which another "
+                    "run uses. Wait until it ends, or choose another folder."
                 ) from error
             self.sort()
             try:
@@ -166,27 +166,19 @@ class RowFile:
                 self.sort()
 
     def sort(self) -> None:
-        """Write the file anew, whole or not at all, in the order of the keys."""
+        """Write the file again, sorted by the keys, completely or not at all."""
         write_text(self.path, "".join(f"{canonical(asdict(row))}\n" for row in self.rows()))
 
 
-def renamed(rows: Iterable[Row], names: Mapping[str, str]) -> list[Row]:
-    """Rows under the names that their methods have now; what is stored keeps its keys."""
-    return [
-        replace(row, task=replace(row.task, method=names.get(row.task.method, row.task.method)))
-        for row in rows
-    ]
-
-
 def write_text(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all."""
+    """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def csv_text(frame: Sequence[Mapping[str, Any]]) -> str:
-    """Lines of columns by name as a table of comma-separated values, the names first."""
+    """Return lines with named columns as comma-separated values."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(frame[0]) if frame else (), lineterminator="\n")
     writer.writeheader()
@@ -195,13 +187,13 @@ def csv_text(frame: Sequence[Mapping[str, Any]]) -> str:
 
 
 def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown: the first column to the left, the others to the right."""
+    """Return a table in Markdown. The first column is aligned to the left, the others to the right."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *lines])
 
 
 def marked(text: str, mark: str, content: str) -> str:
-    """A page with other content behind a mark of it, ``<!-- mark -->``, up to ``<!-- end -->``."""
+    """Return a page with new content between ``<!-- mark -->`` and ``<!-- end -->``."""
     before, found, rest = text.partition(f"<!-- {mark} -->\n")
     if not found:
         raise ValueError(f"`page` must have the mark {mark!r}. Got none. Restore it from a copy.")

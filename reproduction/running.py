@@ -1,4 +1,4 @@
-"""Many tasks, one row each, on disk as each finishes; started again, a run goes on where it was."""
+"""Compute many tasks, one row each. Rows are stored when they finish, so that a run can continue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reproduction.rows import Row, RowFile, Task
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that gave no row, and why: nothing of it is stored, and the next run tries it again."""
+    """A task that failed, and the reason. Nothing is stored, and the next run tries it again."""
 
     task: Task
     reason: str
@@ -26,7 +26,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did: rows found in the file, rows computed, tasks that failed."""
+    """The result of a run: rows found in the file, rows computed, tasks that failed."""
 
     found: int
     computed: int
@@ -37,31 +37,31 @@ class Outcome:
 
     @property
     def reasons(self) -> list[str]:
-        """One line per reason of a failure, with the number of rows that it cost."""
+        """One line for each reason of failures, with the number of tasks."""
         counts = Counter(failure.reason for failure in self.failures)
         first = {failure.reason: failure.task for failure in reversed(self.failures)}
-        more = {reason: f" (and {n - 1} rows more)" if n > 1 else "" for reason, n in counts.items()}
-        return [f"{first[reason]}: {reason}{told}" for reason, told in more.items()]
+        more = {reason: f" (and {n - 1} more rows)" if n > 1 else "" for reason, n in counts.items()}
+        return [f"{first[reason]}: {reason}{others}" for reason, others in more.items()]
 
 
 def run_tasks(
     tasks: Iterable[Task], work: Callable[[Task], Row], rows: RowFile, n_jobs: int = 1
 ) -> Outcome:
-    """Compute the rows that the file lacks, each written as it finishes; say how many they were.
+    """Compute the missing rows. Each is stored when it finishes.
 
-    Work runs with BLAS on one thread, so that a row does not depend on the number of workers. An
-    exception is a failure of that task alone. Ctrl-C ends the run; what was computed is kept.
+    BLAS runs on one thread, so that a row does not depend on the number of workers. An exception is a
+    failure of that task alone. Ctrl-C ends the run, and the computed rows stay.
     """
     tasks = list(dict.fromkeys(tasks))
     waiting = [task for task in tasks if task not in rows]
     failures: list[Failure] = []
     computed = 0
     with rows.claimed():
-        # One task at a time: joblib would tie quick ones into batches, and write none before the last.
+        # One task at a time, because joblib would return a batch of quick tasks only when all are done.
         parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
         handed_out = (delayed(_attempt)(work, task) for task in waiting)
         try:
-            # A worker may die while the first tasks are handed out, which is done by this call.
+            # A worker can die while this call hands out the first tasks.
             with (
                 closing(parallel(handed_out)) as results,
                 progress_bar(len(waiting), "rows", None) as advance,
@@ -74,12 +74,12 @@ def run_tasks(
                         rows.add(result)
                         computed += 1
         except (KeyboardInterrupt, BrokenProcessPool) as error:
-            told = f"{computed} of {len(waiting)} rows were computed and are in {str(rows.path)!r}."
+            state = f"{computed} of {len(waiting)} rows were computed and are in {str(rows.path)!r}."
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"{told} Start again to go on.") from None
-            cure = "Start again with fewer --jobs to go on."
+                raise KeyboardInterrupt(f"{state} Start again to continue.") from None
+            cure = "Start again with fewer --jobs to continue."
             raise RuntimeError(
-                f"A worker process was killed, perhaps for want of memory. {told} {cure}"
+                f"A worker process was killed, perhaps because memory ran out. {state} {cure}"
             ) from error
     failures.sort(key=lambda failure: tasks.index(failure.task))
     outcome = Outcome(len(tasks) - len(waiting), computed, tuple(failures))
@@ -96,9 +96,9 @@ def _attempt(work: Callable[[Task], Row], task: Task) -> Row | Failure:
 
 
 def chosen(option: str, given: Sequence[str] | None, known: Iterable[str]) -> list[str]:
-    """Names that were given, each of them known; all that are known where none was."""
-    there = list(known)
+    """Return the given names if all are known, or all known names if none is given."""
+    available = list(known)
     for name in given or ():
-        if name not in there:
-            raise rule_error(option, "name what there is", name, f"There are {', '.join(there)}.")
-    return list(given or there)
+        if name not in available:
+            raise rule_error(option, "contain known names", name, f"Use {', '.join(available)}.")
+    return list(given or available)

@@ -1,8 +1,8 @@
-"""Candidates of a row: what was tried, with the mistakes it made on the test samples.
+"""The candidates of a row, with their mistakes on the test samples.
 
-A candidate is (scaling, parameters, d). A row keeps the mistakes of all of them; `paper` takes, after
-the fact, one candidate for all realisations (see ``tables``), `honest` the one that cross-validation
-chose on the training samples of that row.
+A candidate is (scaling, parameters, d). A row stores the mistakes of all of them. The protocol of the
+paper chooses one candidate for all splits (see ``tables``). The protocol `honest` uses the one that
+cross-validation chose on the training samples of the row.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ WHOLE = "all"  # dimension of an embedding that was not cut
 
 
 @dataclass(frozen=True)
-class Realisation:
-    """Training and test samples of a task; X by the scaling of the images."""
+class Split:
+    """Training and test samples of a task, with X by the scaling of the images."""
 
     task: Task
     recipe: Recipe
@@ -32,27 +32,24 @@ class Realisation:
 
 @dataclass(frozen=True)
 class Tried:
-    """One thing that was tried; ``d`` is None where a method has no dimension, "all" where not cut.
-
-    Parameters of NSSE are its weights: those of `paper` too are set by cross-validation.
-    """
+    """A candidate. ``d`` is None if a method has no dimension, and "all" if it was not cut."""
 
     scaling: str
     d: int | str | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __hash__(self) -> int:
-        # Of values, not of their text: a row that was stored has 1 where 1.0 was tried.
+        # The hash of values, because a stored row has 1 for 1.0.
         return hash((self.scaling, self.d, frozenset(self.parameters.items())))
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """As a row tells it."""
+        """The columns of a row."""
         return {"scaling": self.scaling, "d": self.d, **self.parameters}
 
 
 def packed(mistakes: Mapping[Tried, int]) -> list[dict[str, Any]]:
-    """For a row: one entry per scaling and parameters, with lists over d."""
+    """Return one entry for each scaling and parameters, with lists over d."""
     entries: dict[str, dict[str, Any]] = {}
     for candidate, count in mistakes.items():
         shared = {"scaling": candidate.scaling, "parameters": dict(candidate.parameters)}
@@ -63,7 +60,7 @@ def packed(mistakes: Mapping[Tried, int]) -> list[dict[str, Any]]:
 
 
 def unpacked(entries: Iterable[Mapping[str, Any]]) -> dict[Tried, int]:
-    """The mistakes of every candidate of a row, in the order in which they were tried."""
+    """Return the mistakes of every candidate of a row, in the order of the trials."""
     return {
         Tried(entry["scaling"], d, entry["parameters"]): count
         for entry in entries

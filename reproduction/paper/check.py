@@ -1,4 +1,4 @@
-"""Whether a reproduction holds: tables made again of the rows, random rows of each computed anew."""
+"""Check a reproduction: make its tables again from the rows, and compute random rows again."""
 
 from __future__ import annotations
 
@@ -9,73 +9,66 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from reproduction.paper.candidates import Tried, unpacked
-from reproduction.paper.findings import HonestErrors, picture_frame
-from reproduction.paper.settings import COMPUTED, EXTENDED, MANY, N_CLASSES, Profile
-from reproduction.paper.tables import cells, table_frame
+from reproduction.paper.settings import MANY, N_CLASSES, OURS, Profile
+from reproduction.paper.tables import table_frame, table_text
 from reproduction.paper.work import measured
-from reproduction.rows import Row, Task, csv_text
+from reproduction.rows import Row, Task
 
-# Another processor or BLAS rounds differently, and a tie may fall the other way: shares of test samples.
+# Another processor or BLAS rounds differently, and can break a tie differently. Fractions of the
+# test samples.
 TOLERANCE = 0.005
-# A row of NSSE: test samples on the border of two classes that a candidate may count otherwise, and the
-# share of candidates that may do so for more: see ``grid_row``. What was chosen, and its error, may not.
+# For NSSE: at most a fraction BEYOND of the candidates may differ by more than BORDER test samples (see
+# ``grid_row``). The choice and its error may not differ.
 BORDER, BEYOND = 3, 0.05
-# Seconds that a row took, if it is to be computed again, and training samples of one of NSSE.
-SHORT = {True: 5.0, False: 60.0}
+# Rows are computed again if their fits took at most so many seconds: those of the paper, and ours.
+SHORT = {False: 60.0, True: 5.0}
 
-Finding = tuple[bool, str]  # whether it agrees, and what was found
+Finding = tuple[bool, str]  # whether it agrees, and a sentence
 
 
 def findings(
     rows: list[Row], profile: Profile, out: Path, wanted: tuple[set[str], set[str]], n_rows: int = 1
 ) -> Iterator[Finding]:
-    """The files against their rows, then of every data set so many rows, the paper's and the others.
+    """Compare the table with its rows, and ``n_rows`` rows of every data set and kind with new ones.
 
-    ``wanted`` are the data sets and the methods whose rows are looked at.
+    ``wanted`` are the data sets and the methods whose rows are computed again.
     """
-    yield _file(out / "tables.csv", csv_text(table_frame(cells(rows, profile))))
-    marks = picture_frame(HonestErrors.of(rows, profile))
-    if marks:
-        yield _file(out / "figures" / "cells.csv", csv_text(marks))
-    n_old = sum(row.task.method not in COMPUTED for row in rows)
-    if n_old:
-        yield True, f"{n_old} rows of version 0.2 are kept as they are: only that version computes them."
-    rows = [row for row in rows if row.task.method in COMPUTED]
+    yield _file(out / "tables.csv", table_text(table_frame(rows, profile)))
     for dataset in sorted({row.task.dataset for row in rows} & wanted[0]):
         own = [row for row in rows if row.task.dataset == dataset and row.task.method in wanted[1]]
-        for is_extended in (False, True):
-            kind = [row for row in own if (row.task.method in EXTENDED) == is_extended]
-            quick = [row for row in kind if _is_quick(row, is_extended)]
+        for is_ours in (False, True):
+            kind = [row for row in own if (row.task.method in OURS) == is_ours]
+            quick = [row for row in kind if _is_quick(row, is_ours)]
             for row in random.sample(quick, min(n_rows, len(quick))):
                 yield _row(row, profile)
 
 
-def _is_quick(row: Row, is_extended: bool) -> bool:
+def _is_quick(row: Row, is_ours: bool) -> bool:
     task = row.task
     few = task.method != "NSSE" or task.n_train * N_CLASSES[task.dataset] <= MANY
-    return few and row.fit_seconds < SHORT[is_extended]
+    return few and row.fit_seconds < SHORT[is_ours]
 
 
 def _file(path: Path, text: str) -> Finding:
-    """What is on disk is made of the rows: no cell was edited."""
+    """Compare a file with the text that its rows give."""
     if not path.exists():
         return False, f"{path.name} is MISSING. Run `python -m reproduction tables`."
     stored, made = path.read_text(encoding="utf-8").splitlines(), text.splitlines()
     if stored == made:
-        return True, f"{path.name}: {len(made) - 1} lines, all made of the rows."
+        return True, f"{path.name}: {len(made) - 1} lines, all computed from the rows."
     wrong = [line for line in stored if line not in made]
     missing = [line for line in made if line not in stored]
     return False, f"{path.name} DIFFERS from its rows: has {wrong[:3]}, lacks {missing[:3]}."
 
 
 def _is_determined(task: Task, tried: Tried) -> bool:
-    """Not where SUPLAP is cut among its first M − 1 eigenvalues, which are equal."""
+    """Return False if SUPLAP is cut among its first M − 1 eigenvalues, which are equal."""
     d = tried.d
     return task.method != "SUPLAP" or not isinstance(d, int) or d >= N_CLASSES[task.dataset] - 1
 
 
 def _row(row: Row, profile: Profile) -> Finding:
-    """Compute it anew; the choice made and every error must be the same."""
+    """Compute a row again, and compare its choice and all errors."""
     with threadpool_limits(1):
         again = measured(profile, row.task)
     before, after = (unpacked(r.details["candidates"]) for r in (row, again))

@@ -1,5 +1,6 @@
-"""The paper's figures: frames first, lines of columns by name, then pictures of them.
+"""The figures: each has a function that computes a frame, and one that draws it.
 
+- `errors_figure`: NSSE, our estimators and the best other method of the paper;
 - `convergence`: Algorithm 1 from a kernel scale that is too high and one that is too low;
 - `error_against_dimension`: read from the rows of the tables;
 - `plane_embeddings`: NSSE and SUPLAP in two dimensions, training and test samples.
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE
@@ -30,7 +31,7 @@ from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
 from reproduction.paper.grids import FIXED
 from reproduction.paper.printed import DIMENSION_FIGURES
-from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES, Profile
+from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES, TITLES, Profile
 from reproduction.paper.tables import grouped, paper_errors
 from reproduction.paper.work import samples
 from reproduction.rows import Row
@@ -49,10 +50,10 @@ STYLES = ("o-", "s--", "^:", "D-.")
 
 
 def convergence(dataset: str) -> Frame:
-    """One line per start and step of Algorithm 1: objective, excess, σ and test error.
+    """Return a line for each start and step of Algorithm 1: objective, excess, σ and test error.
 
     As in the paper, 100 training samples in all and d = 10. An iteration has two steps, embedding and
-    scale; the test error of a step is that of a fit which a callback ends there.
+    scale. The test error of a step belongs to a fit that a callback stops at this step.
     """
     data = samples(dataset, "unit", IMAGE_SIZE)
     train, test = per_class_split(data.y, max(2, CONVERGENCE_SAMPLES // N_CLASSES[dataset]), 0)
@@ -73,7 +74,7 @@ def convergence(dataset: str) -> Frame:
 
 
 class StartedNSSE(NSSE):
-    """Algorithm 1 from a kernel scale that is given, in units of length."""
+    """Algorithm 1 that starts at a given kernel scale, in units of length."""
 
     start: float
 
@@ -85,12 +86,12 @@ class StartedNSSE(NSSE):
 
 
 def _is_at(last: Any, step: Any) -> bool:
-    """A callback that ends a search at a step which it has."""
+    """Stop a search at a step (a callback)."""
     return bool((step.iteration, step.stage) == (last.iteration, last.stage))
 
 
 def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str) -> Frame:
-    """One line per method and d: the smallest mean test error over parameters, in per cent."""
+    """Return a line for each method and d: the lowest mean test error over parameters, in percent."""
     n_train = DIMENSION_FIGURES.get(dataset, max(profile.sizes[dataset]))
     shown = [r for r in rows if (r.task.dataset, r.task.n_train) == (dataset, n_train)]
     shown = [row for row in shown if row.task.method in sum(DIMENSION_GROUPS, ())]
@@ -98,7 +99,7 @@ def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str)
     for (*_, method), group in grouped(shown, profile).items():
         least: dict[int, float] = {}
         for candidate, errors in paper_errors(group).items():
-            # LDA has as many dimensions as there are.
+            # LDA has one dimension less than there are classes.
             d = N_CLASSES[dataset] - 1 if (candidate.d, method) == (WHOLE, "LDA") else candidate.d
             if isinstance(d, int):
                 least[d] = min(least.get(d, np.inf), float(np.mean(errors)))
@@ -109,10 +110,10 @@ def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str)
 
 
 def plane_embeddings(profile: Profile, dataset: str) -> Frame:
-    """One line per method and sample: set, label, two coordinates; and the method's test error.
+    """Return a line for each method and sample: set, label, two coordinates, and the test error.
 
-    Ten classes, seven training samples of each. The weights of NSSE, and of SUPLAP the parameters of
-    its grid, are chosen by cross-validation at d = 2.
+    There are ten classes with seven training samples each. All parameters are chosen by cross-validation
+    at d = 2.
     """
     data = samples(dataset, "unit", IMAGE_SIZE)
     kept = np.isin(data.y, np.unique(data.y)[:PLANE_CLASSES])
@@ -136,7 +137,7 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
 
 
 def convergence_figure(frame: Frame) -> Figure:
-    """Three panels per start: objective above its floor, test error, kernel scale; by step."""
+    """Draw the objective above its floor, the test error and the kernel scale by step."""
     starts = list(dict.fromkeys(line["start"] for line in frame))
     figure = Figure(figsize=(10.5, 2.9 * len(starts)), facecolor="white")
     panels = {"excess": "objective above its floor", "error": "test error, %", "sigma": "kernel scale σ"}
@@ -155,7 +156,7 @@ def convergence_figure(frame: Frame) -> Figure:
 
 
 def dimension_figure(frame: Frame) -> Figure:
-    """One panel per group of methods: mean test error against d."""
+    """Draw the mean test error by d, with one panel for each group of methods."""
     figure = Figure(figsize=(10.5, 3.6), facecolor="white")
     for place, group in enumerate(DIMENSION_GROUPS):
         axes = _panel(figure, (1, len(DIMENSION_GROUPS), place + 1), ", ".join(group))
@@ -175,7 +176,7 @@ def dimension_figure(frame: Frame) -> Figure:
 
 
 def embeddings_figure(frame: Frame) -> Figure:
-    """Methods across; training samples above, test samples below; numbers name the classes."""
+    """Draw the methods side by side, with training samples above and test samples below."""
     methods = list(dict.fromkeys(line["method"] for line in frame))
     labels = sorted({line["label"] for line in frame})
     figure = Figure(figsize=(5.2 * len(methods), 10.0), facecolor="white")
@@ -193,8 +194,38 @@ def embeddings_figure(frame: Frame) -> Figure:
     return figure
 
 
+def errors_figure(frame: Frame) -> Figure:
+    """Draw errors by training samples per class, one panel for each data set."""
+    datasets = list(dict.fromkeys(line["dataset"] for line in frame))
+    figure = Figure((3.5 * len(datasets) + 0.4, 3.9), facecolor="white", layout="constrained")
+    colors = class_colors(10)
+    styles: dict[str, dict[str, Any]] = {
+        "NSSE, printed": {"color": MUTED, "linestyle": "--", "marker": "o", "markersize": 4},
+        "NSSE": {"color": INK, "marker": "o", "markersize": 4},
+        "best other method of the paper": {"color": colors[3], "marker": "s", "markersize": 4},
+        "SmoothEmbeddingCV": {"color": colors[0], "marker": "o", "linewidth": 2.2},
+        "SmoothEmbeddingCV, augmented": {"color": colors[2], "marker": "D", "markersize": 4},
+    }
+    for number, dataset in enumerate(datasets, start=1):
+        axes = figure.add_subplot(1, len(datasets), number)
+        framed(axes)
+        axes.set_title(TITLES[dataset], loc="left", color=INK, weight="bold", fontsize=10.5)
+        for name, style in styles.items():
+            own = [line for line in frame if (line["dataset"], line["method"]) == (dataset, name)]
+            axes.plot(
+                [line["n_train"] for line in own], [line["error"] for line in own], **style, label=name
+            )
+        sizes = sorted({line["n_train"] for line in frame if line["dataset"] == dataset})
+        axes.set(yscale="log", xlabel="training samples per class", xticks=sizes)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    return figure
+
+
 def framed(axes: Any) -> None:
-    """Two faint spines, lines across, grey numbers."""
+    """Style axes: two faint spines, horizontal lines, gray numbers."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(FAINT)
     axes.tick_params(colors=MUTED)

@@ -1,7 +1,7 @@
-"""A method of the paper on one realisation: its whole grid on inner splits and on the test samples.
+"""A method of the paper on one split: its whole grid on inner splits and on the test samples.
 
-Every point of NSSE is a fit of its own. Stored rows had most of theirs from sweeps over the kernel
-scale, which interpolated embeddings between shared scales: single test samples may count otherwise.
+Every candidate of NSSE is a separate fit. Most stored rows come from sweeps over the kernel scale, which
+interpolated embeddings between scales. Single test samples may get another label there.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from nsse import NSSE
-from reproduction.paper.candidates import WHOLE, Realisation, Tried, packed
+from reproduction.paper.candidates import WHOLE, Split, Tried, packed
 from reproduction.paper.grids import GRIDS, Params, candidate
 from reproduction.paper.settings import Recipe
 
-# Where a point of a grid cannot be fitted to some split, it is no candidate there.
+# If a fit raises one of these, the candidate is left out.
 UNFIT = (ValueError, np.linalg.LinAlgError, ArithmeticError)
 
 
 class Scored(NamedTuple):
-    """A candidate on the inner splits: mean error, wrong labels in all, mean σ in units of length."""
+    """Mean error of a candidate on inner splits, its wrong labels, and its mean σ."""
 
     error: float
     wrong: int
@@ -35,8 +35,8 @@ class Scored(NamedTuple):
 NEVER = Scored(np.inf, 0, 0.0)
 
 
-def grid_row(own: Realisation) -> dict[str, Any]:
-    """Columns of the row: the honest choice and its error, the mistakes of every candidate."""
+def grid_row(own: Split) -> dict[str, Any]:
+    """Return the columns of the row: choice and error, and the mistakes of every candidate."""
     start = perf_counter()
     method, failures = own.task.method, Counter[str]()
     mistakes = {
@@ -47,7 +47,7 @@ def grid_row(own: Realisation) -> dict[str, Any]:
         )
     }
     if not mistakes:
-        raise ValueError(f"No point of the grid could be fitted: {dict(failures)}.")
+        raise ValueError(f"No candidate could be fitted: {dict(failures)}.")
     scored: dict[Tried, Scored] = {}
     if len(mistakes) > 1:
         scored = validated(method, own.recipe, own.X, own.y, own.task.seed, failures)
@@ -55,14 +55,14 @@ def grid_row(own: Realisation) -> dict[str, Any]:
         chosen = best(method, scored)
         more: dict[str, Any] = {"validation": packed({t: one.wrong for t, one in scored.items()})}
     else:
-        # One that a smaller training set cannot have is left out.
+        # Candidates that do not exist for smaller training sets are left out.
         chosen = best(method, {tried: scored.get(tried, NEVER) for tried in mistakes})
         more = {"failures": dict(failures)}
     unsaid = {} if chosen in scored or len(mistakes) == 1 else {"validated": False}
     return {
         "error": mistakes[chosen] / len(own.y_test),
         "fit_seconds": perf_counter() - start,
-        "predict_seconds": 0.0,  # fits and predictions of a grid go together
+        "predict_seconds": 0.0,  # included in the fits
         "chosen": chosen.chosen | unsaid,
         "details": {"candidates": packed(mistakes)} | more,
     }
@@ -71,7 +71,7 @@ def grid_row(own: Realisation) -> dict[str, Any]:
 def validated(
     method: str, recipe: Recipe, data: Mapping[str, Any], y: Any, seed: int, failures: Counter[str]
 ) -> dict[Tried, Scored]:
-    """Every candidate that could be fitted on every split of the training samples."""
+    """Return the scores of the candidates that could be fitted on all inner splits."""
     found: dict[Tried, list[tuple[float, int, float]]] = {}
     splits = list(recipe.splits(y, seed))
     for scaling, X in data.items():
@@ -88,14 +88,14 @@ def validated(
 
 
 def best(method: str, scored: Mapping[Tried, Scored]) -> Tried:
-    """The lowest error on the inner splits; of equals of NSSE the smoother map, then the first."""
+    """Return the candidate with the lowest error. For NSSE, the smoother map wins ties."""
     if not scored:
-        raise ValueError("No point of the grid could be fitted on every split.")
+        raise ValueError("No candidate could be fitted on every split.")
     if method != "NSSE":
         return min(scored, key=lambda tried: scored[tried].error)
 
     def place(tried: Tried) -> tuple[float, float, float, int]:
-        # Sums of the same counts in another order differ by rounding: those are ties.
+        # Sums in another order differ by rounding, which is a tie.
         error, mu2 = round(scored[tried].error, 12), float(tried.parameters["mu2"])
         return -error, scored[tried].sigma, mu2, -int(tried.d or 0)
 
@@ -108,7 +108,7 @@ Fits = Iterator[tuple[Tried, Any, float]]
 def fits(
     method: str, recipe: Recipe, scaling: str, train: tuple[Any, Any], X_new: Any, failures: Counter[str]
 ) -> Fits:
-    """Candidates with the labels of new samples, and σ of NSSE; those that cannot be fitted, counted."""
+    """Return candidates with the labels of new samples and σ of NSSE. Failures are counted."""
     n_classes = len(np.unique(train[1]))
     shared = method != "NSSE"  # one fit serves all d
     for d in (None,) if shared else recipe.dimensions(n_classes):

@@ -1,8 +1,8 @@
-"""What is tried of every method but NSSE (``grids.json``): parameters, and dimensions of the embedding.
+"""The grids of all methods except NSSE (``grids.json``): parameters and dimensions of the embedding.
 
-The paper says neither which grids nor which variants of the methods it used. Besides its ten, four
-methods of today: an RBF SVM with both parameters tuned, neighbourhood components (NCA), kernel PCA
-before LDA, and LDA with a covariance shrunk instead of a PCA before it.
+The paper prints neither its grids nor its variants of the methods. In addition to its ten methods there
+are an RBF SVM with both parameters tuned, neighborhood components analysis (NCA), kernel PCA before
+LDA, and LDA with a shrunk covariance instead of a PCA in front.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from reproduction.from_abstracts import from_abstracts
 
 # Dimensions of nested embeddings, in numbers of classes.
 MULTIPLES = (0.5, 2, 4, 8)
-# Training sets beyond this many samples get the coarse grids.
+# Larger training sets have the coarse grids.
 MANY = 300
 _NEAREST = KNeighborsClassifier(n_neighbors=1)
 MODERN: dict[str, Any] = {
     "RBF SVM": make_pipeline(SVC()),
-    # The iterations are limited: beyond them it overfits, and takes longer than all else together.
+    # With more iterations it overfits, and takes longer than all other methods together.
     "NCA": make_pipeline(
         PCA(0.95, svd_solver="full"),
         NeighborhoodComponentsAnalysis(max_iter=30, random_state=0),
@@ -41,17 +41,17 @@ MODERN: dict[str, Any] = {
     ),
     "shrinkage LDA": LinearDiscriminantAnalysis(solver="lsqr"),
 }
-# Methods that the paper cites and does not measure. They have tables of their own, by protocol honest.
+# Methods that the paper cites and does not measure. They have separate tables.
 CITED = ("KDA", "LPP", "SLPP", "NPE", "NPDE", "NPPE", "ESLLE", "MFA", "SMFA", "SOLDE")
-# How γ of a Gaussian kernel is given: in units of 1/(number of features × variance of X).
+# γ of a Gaussian kernel, in units of 1/(number of features × variance of X).
 GAMMA = "gamma / scale"
 
 Values = Mapping[str, Sequence[Any]]
 Params = dict[str, Any]
 
-# Method -> "values", those that are other in "coarse" grids, and "largest": the dimension that is fitted
-# where embeddings nest, one fit for all smaller ones: "classes" − 1, up to the "samples", or "all". What
-# is "fixed" is not varied, and has the default of version 0.1, which computed the stored rows.
+# Method -> "values"; other values in "coarse" grids; and "largest", the dimension of the one fit from
+# which all smaller embeddings are cut: "classes" − 1, up to the number of "samples", or "all". The
+# parameters in "fixed" are not varied.
 GRIDS: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("grids.json").read_text(encoding="utf-8")
 )
@@ -59,18 +59,18 @@ FIXED: dict[str, Params] = {method: grid.get("fixed", {}) for method, grid in GR
 
 
 def parameters_of(method: str, coarse: bool) -> Iterator[Params]:
-    """Every point of a method's grid."""
+    """Return every candidate of a grid."""
     grid = GRIDS[method]
     return combinations(grid["values"] | grid["coarse"] if coarse else grid["values"])
 
 
 def combinations(values: Values) -> Iterator[Params]:
-    """Every combination of one value of each parameter."""
+    """Return every combination of one value of each parameter."""
     return (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
 def candidate(method: str, parameters: Params, X: Any, n_classes: int) -> Any:
-    """The estimator with these parameters, to be fitted to X; X itself is asked for its scale only."""
+    """Return the estimator with these parameters. Its kernel depends on the scale of X."""
     chosen, n_samples = FIXED[method] | parameters, len(X)
     if GAMMA in chosen:
         kernel = "svc" if method == "RBF SVM" else "kernelpca"

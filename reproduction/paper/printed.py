@@ -1,7 +1,7 @@
-"""Tables 1 to 7 as they are printed: misclassification rates in per cent (``printed.csv``), and seconds.
+"""Tables 1 to 7 as they are printed: errors in percent (``printed.csv``), and seconds.
 
 Örnek and Vural, "Nonlinear supervised dimensionality reduction via smooth regular embeddings",
-Pattern Recognition 87, 2019; errors are averages over 20 random splits.
+Pattern Recognition 87, 2019; Errors are means over 20 random splits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TABLES = {
     "mit_cbcl": "MIT-CBCL",
 }
 
-# Data set -> training samples per class -> method -> error in per cent.
+# Data set -> training samples per class -> method -> error in percent.
 PRINTED: dict[str, dict[int, dict[str, float]]] = {name: {} for name in TABLES}
 with Path(__file__).with_name("printed.csv").open(newline="", encoding="utf-8") as _file:
     for _line in csv.DictReader(_file):
@@ -40,5 +40,5 @@ DIMENSION_FIGURES = {"yale": 10, "coil20": 10, "orl": 2, "fei": 2, "csie": 7, "m
 
 
 def printed_error(dataset: str, n_train: int, method: str) -> float | None:
-    """The error in per cent that the paper prints; None where it prints none."""
+    """Return the printed error in percent, or None if there is none."""
     return PRINTED.get(dataset, {}).get(n_train, {}).get(method)

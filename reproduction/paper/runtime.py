@@ -1,4 +1,4 @@
-"""Table 7: seconds of a fit of NSSE, beside Algorithm 1 as it is printed, in the same run."""
+"""Table 7: seconds of a fit of NSSE, compared with Algorithm 1 as it is printed, in the same run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reproduction.paper.printed import RUN_TIMES
 from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES
 from reproduction.paper.work import samples
 
-# Training samples in all, where the paper prints none.
+# Training samples in all, for data sets that are not in Table 7.
 OTHER_SIZES = {"digits": (100, 300)}
 REPEATS = 3
 SHARED = ("mu1", "mu2", "n_neighbors", "sigma_range", "tol", "max_iter")
@@ -23,14 +23,14 @@ N_SIGMAS = 40  # that Algorithm 1 tries in its search for σ
 
 
 def run_times(datasets: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Measure every size of Table 7 for the data sets that are there: lines of ``runtime.csv``."""
+    """Measure every size of Table 7 for these data sets, and return lines of ``runtime.csv``."""
     for dataset in datasets:
         for n_samples in RUN_TIMES.get(dataset, OTHER_SIZES.get(dataset, ())):
             yield run_time(dataset, n_samples)
 
 
 def run_time(dataset: str, n_samples: int) -> dict[str, str]:
-    """The shortest of a few fits, by turns; the literal gets all BLAS threads, and one alone.
+    """Measure the shortest of a few fits. Algorithm 1 runs with all BLAS threads, and with one.
 
     ``excess`` is the objective, Eq. (11), above its floor −μ1 N d.
     """
@@ -43,8 +43,8 @@ def run_time(dataset: str, n_samples: int) -> dict[str, str]:
     settings = {name: getattr(model, name) for name in SHARED}
     settings |= {"mu3": mu3, "n_sigmas": N_SIGMAS}
     own, literal = np.inf, np.inf
-    # Threads that wait for each other by spinning can make all of BLAS a hundred times slower than one
-    # thread on a busy machine: that way once, the other as often as ours.
+    # On a busy machine, several BLAS threads can be a hundred times slower than one, because they wait
+    # for each other. They are tried once only.
     for threads in (None, *[1] * REPEATS):
         start = perf_counter()
         NSSE().fit(X, codes)

@@ -11,33 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC
 
-from nsse import NSSE, SequentialSearchCV, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse import NSSE, SequentialSearchCV, SmoothEmbedding, SmoothEmbeddingCV
 from nsse.datasets import per_class_split
 from nsse.methods import SUPLAP
-from reproduction.paper import extended_row, figures, findings, pages, work
+from reproduction.paper import extended_row, figures, page, work
 from reproduction.paper.candidates import Tried, packed, unpacked
-from reproduction.paper.extended_row import tuned_machine
-from reproduction.paper.grids import CITED, FIXED, GAMMA, GRIDS, candidate, parameters_of
-from reproduction.paper.picture import cells_picture
+from reproduction.paper.grids import CITED, FIXED, GRIDS, candidate, parameters_of
 from reproduction.paper.printed import METHODS, PRINTED, RUN_TIMES
 from reproduction.paper.runtime import run_time
-from reproduction.paper.settings import (
-    ALL_METHODS,
-    FULL,
-    OF_0_2,
-    QUICK,
-    SMOOTH_COPIED,
-    SMOOTH_CV,
-    TITLES,
-    WEIGHTS,
-    Profile,
-    Recipe,
-)
-from reproduction.paper.tables import cells, choice_frame, paper_errors, table_frame
+from reproduction.paper.settings import ALL_METHODS, AUGMENTED, FULL, QUICK, SMOOTH_CV, WEIGHTS, Profile
+from reproduction.paper.tables import honest_errors, paper_errors, table_frame, table_text
 from reproduction.paper.work import measured, samples
-from reproduction.rows import Row, RowFile, csv_text, renamed
+from reproduction.rows import Row, RowFile, csv_text
 
 HERE = Path(__file__).parents[2] / "reproduction"
 IMAGE = (25, 25)
@@ -75,7 +61,7 @@ def made(dataset, n_train, method, seed, mistakes, chosen, validation=None):
 
 @pytest.fixture(scope="module")
 def stored() -> list[Row]:
-    return renamed(RowFile(HERE / "rows.jsonl").rows(), OF_0_2)
+    return RowFile(HERE / "rows.jsonl").rows()
 
 
 # What is printed, and what is stored ----------------------------------------------------------------
@@ -102,27 +88,23 @@ def test_numbers_are_those_of_the_source():
 @pytest.mark.slow
 def test_every_stored_row_is_of_these_settings(stored):
     """The fingerprints of the recipes are part of the tasks: none of them may change unseen."""
-    assert len([row for row in stored if row.versions["nsse"] < "0.3"]) == 4293
     assert [str(row.task) for row in stored if not FULL.owns(row.task)] == []
 
 
 @pytest.mark.slow
 def test_what_is_published_is_made_of_the_rows(stored):
-    found = cells(stored, FULL)
-    errors = findings.HonestErrors.of(stored, FULL)
+    table, errors = table_frame(stored, FULL), honest_errors(stored, FULL)
     frames = {
         f"figures/dimension-{dataset}": figures.error_against_dimension(stored, FULL, dataset)
         for dataset in ("coil20", "orl", "yale")
     }
-    frames |= {"tables": table_frame(found), "choices": choice_frame(found)}
-    frames |= {"figures/cells": findings.picture_frame(errors)}
+    frames |= {"figures/errors": page.figure_frame(table)}
     for name, frame in frames.items():
         assert (HERE / f"{name}.csv").read_text(encoding="utf-8") == csv_text(frame), name
-    tables = (HERE / "tables.md").read_text(encoding="utf-8")
-    assert pages.markdown_page([], pages.error_tables(found)).partition("\n\n")[2] in tables
-    sentences = [*findings.about_now(errors), *findings.about_the_paper(found)]
-    assert "\n".join(f"- {sentence}" for sentence in sentences) in tables
-    assert " ".join(findings.opening(errors, found)) in tables
+    assert (HERE / "tables.csv").read_text(encoding="utf-8") == table_text(table)
+    link = "![Errors of NSSE and of our estimators](figures/errors.png)"
+    made = page.page_text(table, errors, HERE / "runtime.csv", link)
+    assert (HERE / "tables.md").read_text(encoding="utf-8") == made
 
 
 # Settings -------------------------------------------------------------------------------------------
@@ -238,29 +220,7 @@ def test_rows_that_the_paper_does_not_have_are_what_our_estimators_give():
     assert row.error == pytest.approx(1 - search.score(X_test, y_test))
     assert row.chosen["members"] == len(search.members_)
     assert row.details["scores"] == {"unit": pytest.approx(search.cv_results_["mean_test_score"].max())}
-    assert [entry.protocol for entry in cells([row], TINY)] == ["honest"]
-
-
-@pytest.mark.parametrize("shrinkage", [None, 0.5])
-def test_the_machine_is_the_best_on_the_splits(shrinkage):
-    X, y, X_test, *_ = digits_parts(6)
-    points = tuple({GAMMA: g, "C": c, "shrinkage": shrinkage} for g in (0.3, 3.0) for c in (1.0, 100.0))
-    recipe = Recipe(("unit",), points, (), (), 3, 0.2)
-
-    def fitted(point, X, y):
-        metric = WithinMetric(np.inf if shrinkage is None else shrinkage, relevance=0).fit(X, y)
-        linear = metric.transform(np.eye(X.shape[1])) - metric.transform(np.zeros((1, X.shape[1])))
-        own = X @ linear
-        gamma = point[GAMMA] / (own.shape[1] * own.var())
-        return lambda new: SVC(C=point["C"], gamma=gamma).fit(own, y).predict(new @ linear)
-
-    scores = [
-        np.mean([np.mean(fitted(p, X[a], y[a])(X[b]) == y[b]) for a, b in recipe.splits(y, 4)])
-        for p in points
-    ]
-    machine, score = tuned_machine(recipe, X, y, 4)
-    assert (score, machine.point) == (pytest.approx(max(scores)), points[int(np.argmax(scores))])
-    np.testing.assert_array_equal(machine.predict(X_test), fitted(machine.point, X, y)(X_test))
+    assert list(table_frame([row], TINY)["protocol"]) == ["honest"]
 
 
 # Tables ---------------------------------------------------------------------------------------------
@@ -279,15 +239,16 @@ def test_protocols_by_hand():
         made("orl", 2, "NSSE", 1, {a: 20, b: 12}, a),
         made("orl", 2, "NSSE", 2, {a: 12, b: 10}, b),
     ]
-    paper, honest = cells(rows, FULL)
+    paper, honest = table_frame(rows, FULL).itertuples(index=False)
     assert (paper.protocol, paper.scaling, paper.d) == ("paper", "raw", "9")
     assert paper.error == pytest.approx(12.0)  # (14 + 12 + 10) / 3, against 14 for the other
     assert paper.stderr == pytest.approx(2 / np.sqrt(3))
     assert honest.error == pytest.approx((14 + 20 + 10) / 3)
     assert (honest.scaling, honest.d) == ("raw × 2, unit × 1", "median 9")
-    assert csv_text(table_frame([paper])).endswith("\npaper,orl,2,NSSE,12.0000,1.1547,3,14.11\n")
-    single, _ = cells(rows[:1], FULL)
-    assert (single.repeats, single.stderr, table_frame([single])[0]["stderr"]) == (1, None, "")
+    assert "\npaper,orl,2,NSSE,12.0000,1.1547,3,14.1100," in table_text(table_frame(rows, FULL))
+    single = table_frame(rows[:1], FULL)
+    assert single["repeats"].tolist() == [1, 1]
+    assert single["stderr"].isna().all()
 
 
 def test_weights_of_the_paper_protocol_are_those_of_cross_validation():
@@ -304,68 +265,48 @@ def test_weights_of_the_paper_protocol_are_those_of_cross_validation():
     assert list(paper_errors([equal, lacking])) == [low]
 
 
-def test_findings_count_what_the_cells_say():
-    a, d = Tried("unit", None), Tried("unit", 8)
-    rows = [made("orl", n, "NSSE", s, {d: e}, d) for n, e in ((2, 14), (3, 9)) for s in (0, 1)]
-    rows += [made("orl", n, "NN", s, {a: 10}, a) for n in (2, 3) for s in (0, 1)]
-    told = findings.about_the_paper(cells(rows, FULL))
-    assert "in 1 of 2 cells; worse: ORL 3 (9.00 against 8.00)." in told[0]
-    # The best others as printed: IsoKRR 14.81 and MReg 8.38.
-    assert told[1].endswith("as printed in 1 of 2 cells (3 per class: MReg 8.38 against 9.00).")
-    assert told[2].endswith("in 1 of 2 cells (2 per class: NN 10.00 against 14.00).")
-
-
-def test_methods_are_compared_on_the_realisations_that_both_have():
+def test_the_summary_compares_on_the_splits_that_both_have():
     tried = Tried("unit", None)
     table = {
+        "NSSE": [15, 13],
         "NN": [14, 16, 90],
         "RBF SVM": [11, 13],
         SMOOTH_CV: [12, 14],
-        "SmoothEmbeddingCV + copies": [10],
+        AUGMENTED: [10],
     }
     rows = [
         made("orl", 2, method, seed, {tried: error}, tried)
         for method, own in table.items()
         for seed, error in enumerate(own)
     ]
-    errors = findings.HonestErrors.of(rows, FULL)
-    beside = errors.compared(("orl", 2), SMOOTH_CV, ["NN"])
-    assert (beside.error, beside.others_error, beside.seeds, beside.won) == (13.0, 15.0, (0, 1), True)
-    copied = errors.compared(("orl", 2), "SmoothEmbeddingCV + copies", [SMOOTH_CV, "NN", "RBF SVM"])
-    assert (copied.other, copied.others_error, copied.seeds) == ("RBF SVM", 11.0, (0,))
-    told = findings.about_now(errors)
-    whom = "has a lower error than the paper's methods in 1 of 1 cells."
-    assert told[0] == f"{SMOOTH_CV}, protocol honest: {whom}"
-    assert told[1].endswith("in 0 of 1 cells; not: ORL 2: RBF SVM 12.00 against 13.00.")
-    marks = findings.picture_frame(errors)
-    assert [(m["series"], m["error"]) for m in marks] == [
-        ("printed", "14.11"),
-        ("best other", "12.0000"),
-        (SMOOTH_CV, "13.0000"),
-        ("SmoothEmbeddingCV + copies", "10.0000"),
-    ]
-    picture = cells_picture([m | {"method": "<b>"} for m in marks], TITLES)
-    assert picture.count("<title>") == 8  # every mark, and the legend
-    assert "<b>" not in picture
+    frame, errors = table_frame(rows, FULL), honest_errors(rows, FULL)
+    line = page.summary(frame, errors).splitlines()[-1]
+    cells = ["ORL, 2", "14.11", "14.00", "NN 40.00", "14.00", "NN 40.00", "13.00"]
+    assert line == "| " + " | ".join([*cells, "RBF SVM 12.00, ours 13.00 (2)"]) + " |"
+    assert page.lowest_other(errors, AUGMENTED) == "RBF SVM 11.00, ours 10.00 (1)"
+    text = page.page_text(frame, errors, HERE / "nothing.csv", "")
+    assert "plus our standard error in 1 of 1 experiments" in text
+    assert "the lowest error of the methods of the paper in 1 of 1." in text
+    assert {line["method"]: line["error"] for line in page.figure_frame(frame)} == {
+        "NSSE, printed": 14.11,
+        "NSSE": 14.0,
+        SMOOTH_CV: 13.0,
+        AUGMENTED: 10.0,
+        "best other method of the paper": 40.0,
+    }
 
 
-def test_cited_methods_stand_apart():
-    """In tables of their own, by choices on training samples; no sentence and no mark is of them."""
+def test_cited_methods_have_separate_tables():
     tried = Tried("unit", None)
     rows = [made("orl", 2, m, 0, {tried: e}, tried) for m, e in (("NN", 19), (SMOOTH_CV, 14))]
-    cited = [made("orl", 2, m, 0, {tried: 1}, tried) for m in CITED]
-    before, after = (findings.HonestErrors.of(own, FULL) for own in (rows, [*rows, *cited]))
-    assert findings.about_now(after) == findings.about_now(before)
-    assert findings.picture_frame(after) == findings.picture_frame(before)
-    found = cells([*rows, *cited], FULL)
-    assert {(cell.protocol, cell.method in CITED) for cell in found} == {
-        ("paper", False),
-        ("honest", False),
-        ("cited", True),
-    }
-    table = next(t for t in pages.error_tables(found) if t.title.endswith("protocol cited"))
-    assert [row[0].text for row in table.rows] == list(CITED)
-    assert not any(cell.strong or cell.aside for row in table.rows for cell in row)
+    rows += [made("orl", 2, m, 0, {tried: 1}, tried) for m in CITED]
+    frame = table_frame(rows, FULL)
+    protocols = frame.groupby("protocol")["method"].agg(set).to_dict()
+    assert protocols == {"paper": {"NN"}, "honest": {"NN", SMOOTH_CV}, "cited": set(CITED)}
+    text = page.page_text(frame, honest_errors(rows, FULL), HERE / "nothing.csv", "")
+    _, _, cited = text.partition("protocol cited")
+    assert [line.split(" | ")[0][2:] for line in cited.splitlines()[6:] if line] == list(CITED)
+    assert "**" not in cited
 
 
 # Run times and figures ------------------------------------------------------------------------------
@@ -422,31 +363,27 @@ def test_weights_one_after_the_other_are_the_honest_choice(seed, stored):
     assert max(found, key=lambda one: one[0])[1] == row.chosen
 
 
-def test_copies_that_make_too_many_rows_are_not_tried(monkeypatch):
-    row = row_of(SMOOTH_COPIED)
+def test_augmentations_that_make_too_many_rows_are_not_tried(monkeypatch):
+    row = row_of(AUGMENTED)
     known = {"shift", "rotate", "scale", "mirror", "none"}
-    assert set(row.chosen["copies"].split("+")) <= known
+    assert set(row.chosen["augment"].split("+")) <= known
     monkeypatch.setattr(extended_row, "MOST_ROWS", 2 * 40)
-    assert row_of(SMOOTH_COPIED).chosen["copies"] in ("none", "mirror")
+    assert row_of(AUGMENTED).chosen["augment"] in ("none", "mirror")
     monkeypatch.setattr(extended_row, "MOST_ROWS", 40)
-    alone, plain = row_of(SMOOTH_COPIED), row_of(SMOOTH_CV)
-    assert (alone.chosen["copies"], alone.error) == ("none", plain.error)
+    alone, plain = row_of(AUGMENTED), row_of(SMOOTH_CV)
+    assert (alone.chosen["augment"], alone.error) == ("none", plain.error)
 
 
-def test_the_table_of_copies_has_the_best_of_all_others_on_the_same_realisations():
-    tried = {
-        "none": Tried("unit", None),
-        "mirror": Tried("unit", None, {"copies": "mirror", "members": 3}),
-    }
-    table = {"NN": ([14, 16], "none"), SMOOTH_COPIED: ([9, 11], "mirror"), "RBF SVM": ([8], "none")}
+def test_the_table_of_augmentation_has_the_best_of_all_others():
+    none, mirror = Tried("unit", None), Tried("unit", None, {"augment": "mirror", "members": 3})
+    table = {"NN": ([14, 16], none), SMOOTH_CV: ([12, 12], none), AUGMENTED: ([9, 11], mirror)}
+    table |= {"RBF SVM": ([8], none)}
     rows = [
-        made("orl", 2, method, seed, {tried[which]: error}, tried[which])
-        for method, (errors, which) in table.items()
+        made("orl", 2, method, seed, {tried: error}, tried)
+        for method, (errors, tried) in table.items()
         for seed, error in enumerate(errors)
     ]
-    shown = pages.copies_table(findings.HonestErrors.of(rows, FULL), cells(rows, FULL))
-    (line,) = shown.rows
-    told = [cell.text for cell in line]
-    # On the one realisation that both have, the machine is ahead.
-    assert told == ["ORL-2", "–", "10.00 ± 1.00 (2)", "–", "mirror", "RBF SVM 8.00, ours 9.00 (1)"]
-    assert len(shown.header) == len(told)
+    shown = page.augmented_table(table_frame(rows, FULL), honest_errors(rows, FULL)).splitlines()[-1]
+    # On the one split that both have, the SVM has the lower error.
+    cells = ["ORL, 2", "2", "12.00 ± 0.00", "10.00 ± 1.00", "mirror", "RBF SVM 8.00, ours 9.00 (1)"]
+    assert shown == "| " + " | ".join(cells) + " |"

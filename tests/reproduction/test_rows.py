@@ -88,7 +88,7 @@ def test_rows_come_back_in_the_order_of_their_keys(path):
 
 
 def test_an_error_is_a_share():
-    with pytest.raises(ValueError, match="`error` must be a share from 0 to 1"):
+    with pytest.raises(ValueError, match="`error` must be a fraction from 0 to 1"):
         Row(tasks(1)[0], 12, 0.0, 0.0)
 
 
@@ -111,7 +111,7 @@ def test_a_failure_is_told_others_go_on_and_it_is_tried_again(path, n_jobs):
     outcome = run_tasks(tasks(), halve_even, RowFile(path), n_jobs)
     assert (outcome.computed, [failure.task.seed for failure in outcome.failures]) == (3, [1, 3, 5])
     (reason,) = outcome.reasons
-    assert reason.endswith("seed 1: FileNotFoundError: no image (and 2 rows more)")
+    assert reason.endswith("seed 1: FileNotFoundError: no image (and 2 more rows)")
     assert str(outcome) == "Rows: 0 found, 3 computed, 3 failed."
     assert run_tasks(tasks(), halve, RowFile(path)) == Outcome(3, 3)
 
@@ -141,7 +141,7 @@ def test_a_killed_worker_is_told_and_the_rows_stay(path, monkeypatch, seconds):
 
 def test_rows_in_use_are_refused(path):
     first = RowFile(path)
-    with first.claimed(), pytest.raises(RuntimeError, match="`rows` must serve one run at a time"):
+    with first.claimed(), pytest.raises(RuntimeError, match="`rows` must be used by one run at a time"):
         run_tasks(tasks(), halve, RowFile(path))
     assert run_tasks(tasks(), halve, RowFile(path)).computed == N_TASKS
 
