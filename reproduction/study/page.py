@@ -54,7 +54,7 @@ def text_of(rows: Sequence[Row], figure: str) -> str:
         n_splits=results.n_splits,
         tie=TIE,
         figure=figure,
-        kinds=_groups("kind of data", results, KINDS, _spectra(frame)),
+        kinds=_groups("kind of data", results, KINDS, _not_reported(frame)),
         classes=_groups("classes", results, CLASSES),
         per_feature=_groups("training samples per feature", results, PER_FEATURE),
         per_class=_groups("training samples per class", results, PER_CLASS),
@@ -66,8 +66,8 @@ def text_of(rows: Sequence[Row], figure: str) -> str:
 
 
 def reported(frame: pd.DataFrame) -> Results:
-    """Return the results of the reporting half, or of all data if there are no rows of that half."""
-    own = frame[frame["half"] == "report"]
+    """Return the results on the reported data sets, or on all data sets if there are none."""
+    own = frame[frame["is_reported"]]
     results = _ranked(own if len(own) else frame)
     if not set(OURS) <= set(results.methods) or len(results.methods) < 4:
         cure = f"Use --methods {TUNED} {PLAIN} and at least two others, or none to compute all."
@@ -126,11 +126,13 @@ def _groups(
     return markdown([*head, f"relative error of `{PLAIN}`"], lines)
 
 
-def _spectra(frame: pd.DataFrame) -> Iterator[tuple[str, Results]]:
-    """Return the spectra, which are all in the half on which choices were made."""
-    own = frame[frame["kind"] == "spectra"]
-    if len(own):
-        yield "spectra\\*", _ranked(own)
+def _not_reported(frame: pd.DataFrame) -> Iterator[tuple[str, Results]]:
+    """Return the kinds of data without a reported data set."""
+    for kind, own in frame.groupby("kind"):
+        if not own["is_reported"].any():
+            results = _ranked(own)
+            if set(OURS) < set(results.methods):
+                yield f"{kind}\\*", results
 
 
 def _rank_tables(results: Results) -> Iterator[str]:
@@ -169,7 +171,7 @@ def _references(frame: pd.DataFrame) -> str:
     """Return our errors compared with methods that run on some data sets only."""
     lines = []
     for method in REFERENCES:
-        own = frame[(frame["half"] == "report") & frame["method"].isin([*OURS, method])]
+        own = frame[frame["is_reported"] & frame["method"].isin([*OURS, method])]
         if method not in set(own["method"]):
             continue
         for kind, part in _parts(Results.of(own, [*OURS, method]), KINDS):
@@ -182,15 +184,15 @@ def _references(frame: pd.DataFrame) -> str:
 
 
 def _gains(frame: pd.DataFrame) -> str:
-    """Return what the search gains over default parameters, on both halves."""
+    """Return what the search gains over default parameters, on all data sets."""
     lines = []
-    for half, name in {"report": "reported", "choose": "used for choices"}.items():
-        own = frame[frame["half"] == half]
+    for is_reported, name in {True: "reported", False: "used for choices"}.items():
+        own = frame[frame["is_reported"] == is_reported]
         if set(OURS) <= set(own["method"]):
             for group, part in _parts(Results.of(own, OURS), GROUPS):
                 line = [group, name, str(len(part.names)), str(part.ratio(*OURS))]
                 lines.append([*line, part.counts(*OURS), part.worse(*OURS)])
-    head = ["", "half", "data sets", "error relative to the default", "won, tied, lost"]
+    head = ["", "", "data sets", "error relative to the default", "won, tied, lost"]
     return markdown([*head, "worse by a standard error"], lines)
 
 

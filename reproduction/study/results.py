@@ -16,14 +16,14 @@ import pandas as pd
 from reproduction.rows import Row
 from reproduction.study import ranks as tests
 from reproduction.study.ranks import Ratio
-from reproduction.study.sets import half_of, kind_of
+from reproduction.study.sets import is_reported, kind_of
 
 EXPERIMENT = ["dataset", "size"]
 # Errors that differ by at most this many percentage points are a tie. It is about the standard error
 # of a difference on a thousand test samples.
 TIE = 1.0
 COLUMNS = ("dataset", "size", "split", "method", "error", "seconds")
-FACTS = ("kind", "half", "train", "test", "features", "classes")
+FACTS = ("kind", "is_reported", "train", "test", "features", "classes")
 
 
 def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
@@ -33,7 +33,7 @@ def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
         task, details = row.task, row.details
         line = {"dataset": task.dataset, "size": task.n_train, "split": task.seed, "method": task.method}
         line |= {"error": 100.0 * row.error, "seconds": row.fit_seconds + row.predict_seconds}
-        line |= {"kind": kind_of(task.dataset), "half": half_of(task.dataset)}
+        line |= {"kind": kind_of(task.dataset), "is_reported": is_reported(task.dataset)}
         lines.append(line | {name: details[name] for name in FACTS[2:]})
     return pd.DataFrame(lines, columns=[*COLUMNS, *FACTS])
 

@@ -289,7 +289,7 @@ def test_a_page_reports_groups_ranks_and_losses(rows, tmp_path):
     assert "# Study on 7 data sets" in text
     assert "| genes | 1 | SmoothEmbedding" not in text  # the best of the others
     assert "| genes | 1 | k-NN | 0.34 | 1, 0, 0 |" in text
-    reported = [name for name in SETS if sets.half_of(name) == "report"]
+    reported = [name for name in SETS if sets.is_reported(name)]
     order = [line[2:6] for line in text.splitlines() if line[2:6] in reported]
     assert order == sorted(reported, key=lambda name: SETS.index(name) < 3)
     assert text.count("| random forest | +10.0 |") == sum(SETS.index(name) >= 3 for name in reported)
