@@ -1,9 +1,9 @@
-"""Unlabelled samples: how many of their labels are found, and of those of new samples.
+"""Few labels: errors on the unlabeled samples of a fit, and on new samples.
 
-So many samples of every class have a label. A tenth of the others is put away as new, of MNIST its test
-part; the rest is in the fit without labels. Methods with parameters are tuned on the same splits of the
-labelled samples, in which those held out stay in without labels. Of MNIST's 60,000 rows methods that are
-cubic in them have all that are labelled and some of the others.
+A given number of samples of every class has a label. A tenth of the others is held out as new samples
+(for MNIST, its test part). The rest is in the fit without labels. Methods with parameters are tuned on
+the same splits of the labeled samples. Held-out samples stay in these fits without labels. Methods
+that are cubic in the number of rows receive all labeled rows of MNIST and some of the others.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ CASES = {
     ("yale", 10): "Yale-10",
 }
 KINDS = ("of the fit", "of new samples")
-REALISATIONS, OF_MNIST = 10, 5
+N_SPLITS, OF_MNIST = 10, 5
 NONE, NEVER_SEEN = -1, 0.1
-# Rows of MNIST for methods that are cubic, and centres of ours.
+# Rows of MNIST for cubic methods, and centers of ours.
 MOST_ROWS, CENTERS = 2000, 2000
 
 
 class Drawn:
-    """Samples of a task, the labelled ones first, and those that are never seen."""
+    """The samples of a task, with the labeled ones first, and the new samples."""
 
     def __init__(self, task: Task) -> None:
         X, y, n = samples(task.dataset)
@@ -67,31 +67,31 @@ class Drawn:
 
 @cache
 def samples(name: str) -> tuple[Any, Any, int]:
-    """Samples, labels as whole numbers, and how many of them are no test samples."""
+    """Return samples, labels as whole numbers, and the number of samples that are not test samples."""
     data = load_dataset(name, unit_norm=name not in ("digits", "mnist"))
     y = np.unique(data.y, return_inverse=True)[1]
     X: Any = data.X.astype(np.float32) if name == "mnist" else data.X
     return X, y, data.n_train or len(y)
 
 
-Fitted = tuple[Any, Any]  # a model, and the labels that it gives to the unlabelled samples
+Fitted = tuple[Any, Any]  # a model, and its labels of the unlabeled samples
 
 
 def with_unlabelled(search: Callable[[Any], Any], drawn: Drawn) -> Fitted:
-    """Ours; of MNIST with centres, which cannot follow a graph: there labels spread."""
+    """Fit our model. With centers (MNIST), labels are propagated instead of a graph penalty."""
     centers, use = (CENTERS, LabelPropagation()) if drawn.is_large else (None, GraphPenalty())
     model = search(SmoothEmbedding(unlabeled=use, centers=centers)).fit(drawn.X, drawn.y)
     return model, model.transduction_[drawn.n_own :]
 
 
 def labelled_alone(search: Callable[[Any], Any], drawn: Drawn) -> Fitted:
-    """Ours of the labelled samples."""
+    """Fit our model to the labeled samples alone."""
     model = search(SmoothEmbedding()).fit(drawn.X[: drawn.n_own], drawn.y[: drawn.n_own])
     return model, model.predict(drawn.X[drawn.n_own :])
 
 
 def searched(make: Any, grid: dict[str, list[Any]], drawn: Drawn) -> Fitted:
-    """A method whose parameters are chosen on labels that are held out."""
+    """Fit a method whose parameters are chosen on held-out labels."""
     X, y, n, points = drawn.X[drawn.some], drawn.y[drawn.some], drawn.n_own, [*ParameterGrid(grid)]
     right = np.zeros(len(points))
     for _, held in BalancedSplits(8, 0.2, 0).split(y[:n], y[:n]):
@@ -101,7 +101,7 @@ def searched(make: Any, grid: dict[str, list[Any]], drawn: Drawn) -> Fitted:
             model = clone(make).set_params(**point).fit(X, hidden)
             right[place] += np.mean(model.predict(X[held]) == y[held])
     model = clone(make).set_params(**points[int(np.argmax(right))])
-    # The others are cubic in the rows.
+    # The other methods are cubic in the number of rows.
     model.fit(*((drawn.X, drawn.y) if isinstance(make, LabelSpreading) else (X, y)))
     given = getattr(model, "transduction_", ())
     return model, given[n:] if len(given) == len(drawn.y) else model.predict(drawn.X[n:])
@@ -122,10 +122,10 @@ METHODS: dict[str, Callable[[Drawn], Fitted]] = {
 
 
 def measured(task: Task) -> Row:
-    """Draw, fit, count wrong labels: of unlabelled samples of the fit, and of new ones."""
+    """Draw samples, fit, and count wrong labels of unlabeled and of new samples."""
     drawn = Drawn(task)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # graphs of few samples have parts without a label
+        warnings.simplefilter("ignore")  # Graphs of few samples have components without a label.
         start = process_time()
         model, given = METHODS[task.method](drawn)
         fitted = process_time()
@@ -137,13 +137,13 @@ def measured(task: Task) -> Row:
 
 
 def run(options: Namespace, out: Path, page: Path) -> list[str]:
-    """Compute the rows that are not there yet, and write the tables of the page."""
+    """Compute the missing rows, and write the tables of the page."""
     rows, problems = RowFile(out / "unlabeled.jsonl"), []
     if not options.page_only:
         names = chosen("--sets", options.sets, [name for name, _ in CASES])
         tasks = [
             Task(name, method, size, seed, protocol="unlabelled")
-            for seed in range(options.splits or REALISATIONS)
+            for seed in range(options.splits or N_SPLITS)
             for name, size in CASES
             for method in chosen("--methods", options.methods, METHODS)
             if name in names and (seed < OF_MNIST or name != "mnist")
@@ -155,14 +155,14 @@ def run(options: Namespace, out: Path, page: Path) -> list[str]:
 
 
 def filled(text: str, rows: Sequence[Row]) -> str:
-    """A page with the tables between its marks."""
+    """Return a page with the tables between its marks."""
     for kind in KINDS:
         text = marked(text, f"labels {kind}", error_table(rows, kind))
     return text
 
 
 def error_table(rows: Sequence[Row], kind: str) -> str:
-    """Mean errors in per cent by method and case, their standard errors, how many there are."""
+    """Return mean errors in percent by method and case, with standard errors and numbers of splits."""
     found: dict[Any, list[float]] = {}
     for row in rows:
         error = row.error if kind == "of the fit" else row.details["new"]
