@@ -31,6 +31,16 @@ GROUPS = {
 }
 FEW, MANY = "5 to 20 samples per class", "50 samples per class"
 SIZES = {FEW: "size <= 20", MANY: "size == 50"}
+LINEAR = (
+    "linear SVC",
+    "shrinkage LDA",
+    "PCA + LDA",
+    "PLS-DA",
+    "shrunken centroids",
+    "logistic regression",
+)
+TREES = ("random forest", "boosting")
+MOST_LOST = 10
 NOTHING = "*No rows.*"
 
 
@@ -61,6 +71,7 @@ def text_of(rows: Sequence[Row], figure: str) -> str:
         ranks="\n\n".join(_rank_tables(results)),
         references=_references(frame),
         gains=_gains(frame),
+        losses=_losses(results),
         every=_every_set(results),
     )
 
@@ -196,19 +207,38 @@ def _gains(frame: pd.DataFrame) -> str:
     return markdown([*head, "worse by a standard error"], lines)
 
 
+def _compared(results: Results) -> pd.DataFrame:
+    """Return errors, shapes and the best other method of every data set, our largest loss first."""
+    frame = results.facts.groupby("dataset")[["features", "classes"]].first()
+    others = results.by_set.drop(columns=list(OURS))
+    frame["best"], frame["error"] = others.idxmin(axis=1), others.min(axis=1)
+    frame[list(OURS)] = results.by_set[list(OURS)]
+    frame["lost"] = frame[TUNED] - frame["error"]
+    return frame.sort_values("lost", ascending=False, kind="stable")
+
+
+def _losses(results: Results) -> str:
+    """Return what the data sets have in common on which we lose most."""
+    lost = _compared(results).head(MOST_LOST)
+    two = int((lost["classes"] == 2).sum())
+    trees, linear = (int(lost["best"].isin(family).sum()) for family in (TREES, LINEAR))
+    few = int((lost["features"] <= 60).sum())
+    return (
+        f"Of the {len(lost)} data sets on which we lose most, {two} have two classes and {few} have at "
+        f"most 60 features. The best other method is linear on {linear} of them and consists of trees "
+        f"on {trees}."
+    )
+
+
 def _every_set(results: Results) -> str:
     """Return the errors on every data set, those where we lose most first."""
     lines = []
-    shapes = results.facts.groupby("dataset")[["features", "classes"]].first()
-    for name, errors in results.by_set.iterrows():
-        best = errors.drop(list(OURS)).idxmin()
-        lost = errors[TUNED] - errors[best]
-        shape = [f"{shapes.at[name, fact]}" for fact in ("features", "classes")]
-        own = [f"{errors[method]:.1f}" for method in (*OURS, best)]
-        lines.append((lost, [name, *shape, *own, best, f"{lost:+.1f}"]))
-    lines.sort(key=lambda pair: -pair[0])
+    for name, own in _compared(results).iterrows():
+        errors = [f"{own[column]:.1f}" for column in (*OURS, "error")]
+        shape = str(own["features"]), str(own["classes"])
+        lines.append([str(name), *shape, *errors, own["best"], f"{own['lost']:+.1f}"])
     head = ["data set", "features", "classes", *(f"`{method}`" for method in OURS), "best other", ""]
-    return markdown([*head, "difference"], [line for _, line in lines])
+    return markdown([*head, "difference"], lines)
 
 
 def _p(value: float) -> str:
