@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE
@@ -217,6 +217,7 @@ def errors_figure(frame: Frame) -> Figure:
             )
         sizes = sorted({line["n_train"] for line in frame if line["dataset"] == dataset})
         axes.set(yscale="log", xlabel="training samples per class", xticks=sizes)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
         axes.yaxis.set_minor_formatter(NullFormatter())
     handles, labels = figure.axes[0].get_legend_handles_labels()

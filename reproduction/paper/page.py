@@ -49,7 +49,9 @@ def page_text(table: pd.DataFrame, errors: pd.DataFrame, run_times: Path, figure
 
 def summary(table: pd.DataFrame, errors: pd.DataFrame) -> str:
     """Return a line for each experiment: NSSE, the other methods of the paper, and our search."""
-    by_protocol = {name: own.set_index([*PLACE, "method"]) for name, own in table.groupby("protocol")}
+    by_protocol = {
+        name: own.set_index([*PLACE, "method"]).sort_index() for name, own in table.groupby("protocol")
+    }
     printed = table[table["method"] == "NSSE"].groupby(PLACE)["printed"].first()
     lines = []
     for place, own in errors.groupby(PLACE, sort=False):

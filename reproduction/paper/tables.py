@@ -58,7 +58,8 @@ def honest_errors(rows: Iterable[Row], profile: Profile) -> pd.DataFrame:
         for row in own
     ]
     index = ["dataset", "n_train", "split"]
-    return pd.DataFrame(lines).pivot(index=index, columns="method", values="error")
+    errors = pd.DataFrame(lines).pivot(index=index, columns="method", values="error")
+    return errors.sort_index(level="dataset", key=lambda names: names.map(list(TITLES).index))
 
 
 def paper_errors(rows: Sequence[Row]) -> dict[Tried, list[float]]:

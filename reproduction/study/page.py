@@ -26,8 +26,9 @@ PER_FEATURE = {
 }
 PER_CLASS = {str(size): f"size == {size}" for size in (5, 10, 20, 50)}
 GROUPS = {
-    "images and tables": "kind in ('images', 'tables')",
+    "tables": "kind == 'tables'",
     "wide data": "kind not in ('images', 'tables')",
+    "images": "kind == 'images'",
 }
 FEW, MANY = "5 to 20 samples per class", "50 samples per class"
 SIZES = {FEW: "size <= 20", MANY: "size == 50"}

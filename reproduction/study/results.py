@@ -34,7 +34,7 @@ def frame_of(rows: Iterable[Row]) -> pd.DataFrame:
         line = {"dataset": task.dataset, "size": task.n_train, "split": task.seed, "method": task.method}
         line |= {"error": 100.0 * row.error, "seconds": row.fit_seconds + row.predict_seconds}
         line |= {"kind": kind_of(task.dataset), "is_reported": is_reported(task.dataset)}
-        lines.append(line | {name: details[name] for name in FACTS[2:]})
+        lines.append(line | {name: details.get(name) for name in FACTS[2:]})
     return pd.DataFrame(lines, columns=[*COLUMNS, *FACTS])
 
 
