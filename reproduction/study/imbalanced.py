@@ -24,7 +24,6 @@ def publish(rows: Sequence[Row], page: Path) -> None:
         tuned=rank_table(tuned, {"mean rank": tuned}),
         plain=rank_table(plain, {"mean rank": plain}),
         ratio=ours.ratio(*OURS),
-        worse=ours.worse(*OURS),
     )
     write_text(page, text)
     print(f"Page: {page}")
