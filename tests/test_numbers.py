@@ -158,3 +158,15 @@ def test_defaults():
         assert f"| `{name}` | {defaults[name]:g} |" in table
     penalty = SmoothEmbeddingCV().slope_penalty
     assert f"`slope_penalty` is {penalty} by default" in page("explanation/search.md")
+
+
+def test_what_the_search_gains():
+    (ratio,) = re.findall(r"\| tables \| reported \| \d+ \| ([\d.]+) \(", page("research/study.md"))
+    gain = f"{100 - 100 * float(ratio):.0f} %"
+    assert f"this lowers the error by {gain}" in readme()
+    assert f"the search lowers the error on tables by {gain}" in page("howto/hyperparameters.md")
+
+
+def test_data_sets_of_the_ranks():
+    (number,) = re.findall(r"This page reports the other (\d+) data sets", page("research/study.md"))
+    assert f"Mean ranks on {number} public data sets" in readme()
