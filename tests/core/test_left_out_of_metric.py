@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nsse import SmoothEmbedding, WithinMetric
+from nsse.left_out import Neighbors
 
 
 def literal_scatter(Z, codes, n_neighbors):
@@ -74,3 +75,12 @@ def test_with_many_features_left_out_samples_are_like_new_ones():
     own = model._leave_one_out[np.arange(48), codes].mean()
     unseen = model.decision_function(new)[np.arange(48), codes].mean()
     assert abs(own - unseen) < 0.05
+
+
+def test_of_equal_rows_the_class_with_the_largest_weight_is_the_nearest():
+    """The other class has no row of its own elsewhere, so its row stays behind by more than rounding."""
+    embedding, weights = np.array([[1.0], [1.0], [5.0]]), np.array([1.0, 2.0, 1.0])
+    near = Neighbors(embedding, np.arange(3), np.array([0, 0, 1]), weights, np.arange(3))
+    values = near.scores(np.array(["a", "b", "c"])).values(np.array([[1.0], [1.3], [4.0]]))
+    assert values.argmax(axis=1).tolist() == [1, 1, 2]
+    assert np.isfinite(values).all()
