@@ -93,7 +93,8 @@ html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": []}
 WIDE = tuple(
-    f"research/{page}" for page in ("study", "certified", "measurements", "methods", "paper_tables")
+    f"research/{page}"
+    for page in ("study", "maps", "certified", "measurements", "methods", "paper_tables")
 )
 html_theme_options = {
     "header_links_before_dropdown": 7,

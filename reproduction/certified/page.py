@@ -109,7 +109,7 @@ def table_of(part: pd.DataFrame) -> str:
 
 def _cell(means: pd.Series, best: float) -> str:
     certified, attacked = (f"{100 * means[key]:.1f}" for key in ("certified", "attacked"))
-    shown = f"**{certified}**" if means["certified"] >= best - 1e-12 else certified
+    shown = f"**{certified}**" if 0.0 < best <= means["certified"] + 1e-12 else certified
     return shown if certified == attacked else f"{shown} ({attacked})"
 
 
@@ -130,7 +130,7 @@ def _wins(frame: pd.DataFrame) -> str:
     """Return, by radius, in how many experiments each line certifies most."""
     means = frame.groupby(["dataset", "size", "radius", "line"])["certified"].mean().unstack("line")
     means = means.dropna()
-    is_best = means.ge(means.max(axis=1) - 1e-12, axis=0)
+    is_best = means.ge(means.max(axis=1) - 1e-12, axis=0) & (means > 0.0)
     counts = is_best.groupby("radius").sum()
     lines = [
         [line, *(str(int(counts.loc[radius, line])) for radius in counts.index)]

@@ -11,10 +11,10 @@ from reproduction.maps.reading import (
     MEASURES,
     Ranking,
     complete,
-    counts_of,
     frame_of,
     rankings,
     reference_accuracies,
+    splits_of,
 )
 from reproduction.rows import Row, markdown, write_text
 from reproduction.study import drawing
@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 BASES = ("SmoothEmbeddingCV", "SmoothEmbedding")
 OURS = tuple(base + kind + part for base in BASES for kind in ("", CLASS_MAP) for part in ("", LEFT_OUT))
 N_BEST = 3
+MANY = "The column *accuracy, C − 1* is for maps with one coordinate less than there are classes."
 
 
 def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
@@ -38,17 +39,20 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
 def text_of(rows: Sequence[Row]) -> str:
     """Return the page in Markdown."""
     frame = complete(frame_of(rows))
-    counts = counts_of(frame)
     found = rankings(frame)
-    best = found[MEASURES[0].head].ranks.index[0]
+    first = MEASURES[0].head
+    best = found[first].ranks.index[0]
     means = reference_accuracies(frame, [*REFERENCES, best])
     return (
         (HERE / "maps.md")
         .read_text(encoding="utf-8")
         .format(
-            n_experiments=counts["experiments"],
-            n_sets=counts["sets"],
-            splits=splits_told(counts["fewest splits"], counts["most splits"]),
+            n_experiments=found[first].n_experiments,
+            n_sets=found[first].n_sets,
+            sizes=" or ".join(str(size) for size in sorted(frame["size"].unique())),
+            many=f" {MANY}" if len(found) > len(MEASURES) else "",
+            missing=missing_told(found[first]),
+            splits=splits_told(*splits_of(frame)),
             n_rows=f"{len(rows):,}",
             table=table_of(found),
             shown_size=panels.SIZE,
@@ -62,10 +66,22 @@ def text_of(rows: Sequence[Row]) -> str:
     )
 
 
+def missing_told(own: Ranking) -> str:
+    """Name our estimators that are not ranked."""
+    missing = [f"`{base}`" for base in BASES if base not in own.ranks.index]
+    return (
+        f" The rows of {' and '.join(missing)} are not complete, so they are left out."
+        if missing
+        else ""
+    )
+
+
 def splits_told(fewest: int, most: int) -> str:
     """Return how many random splits an experiment has."""
+    if most == 1:
+        return "There is one random split, so results of single data sets are uncertain."
     if fewest == most:
-        return f"There {'is' if most == 1 else 'are'} {most} random split{'s' * (most != 1)}."
+        return f"There are {most} random splits."
     return f"Experiments have {fewest} to {most} random splits."
 
 
@@ -82,7 +98,8 @@ def meanings_of(found: Mapping[str, Ranking]) -> str:
         if one.head in found:
             better = "larger" if one.is_larger_better else "smaller"
             lines.append([one.head, one.meaning, better, best_three(found[one.head])])
-    return markdown(["measure", "meaning", "better", "three best maps, with mean ranks"], lines)
+    head = ["measure", "meaning", "better", "three best maps, with mean ranks"]
+    return markdown(head, lines).replace("---:", "---")  # columns of words
 
 
 def best_three(own: Ranking) -> str:

@@ -48,6 +48,8 @@ def positions(names: Sequence[str] = tuple(SHOWN), maps: Mapping[str, str] = MAP
         X, y = sets.samples(name)
         train, test = sets.draw(y, SIZE, 0)
         own, new = standardised(X[train], X[test])
+        # Test samples are in the order of the file, which is often that of the classes.
+        drawn = np.random.default_rng(0).permutation(len(test))[:MOST_SHOWN]
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = {
@@ -59,11 +61,9 @@ def positions(names: Sequence[str] = tuple(SHOWN), maps: Mapping[str, str] = MAP
             one = found[map_name]
             F = one.place(new)
             right = measures.accuracy(one.train, y[train], F, y[test])
-            part = pd.DataFrame(in_square(F[:MOST_SHOWN]), columns=["x", "y"]).round(3)
+            part = pd.DataFrame(in_square(F[drawn]), columns=["x", "y"]).round(3)
             frames.append(
-                part.assign(
-                    dataset=name, map=map_name, label=y[test][:MOST_SHOWN], accuracy=round(right, 4)
-                )
+                part.assign(dataset=name, map=map_name, label=y[test][drawn], accuracy=round(right, 4))
             )
     return pd.concat(frames, ignore_index=True)
 

@@ -120,12 +120,15 @@ def ranking(frame: pd.DataFrame, measure: Measure, leave_out: Sequence[str] = ()
 def rankings(frame: pd.DataFrame) -> dict[str, Ranking]:
     """Return the ranking by every measure in the plane, and by accuracy with more coordinates.
 
-    Classifiers of all features are not ranked.
+    Classifiers of all features are not ranked. With three classes, two coordinates are one less than
+    classes, so accuracy with more coordinates is ranked only if enough other data sets have it.
     """
     parts = {dimension: frame[frame["dimension"] == dimension] for dimension in (FLAT, FULL)}
     first, *others = MEASURES
     found = {first.head: ranking(parts[FLAT], first, tuple(REFERENCES))}
-    found[f"{first.head}, {FULL}"] = ranking(parts[FULL], first, tuple(REFERENCES))
+    many = ranking(parts[FULL], first, tuple(REFERENCES))
+    if many.n_sets >= LEAST_SHARE * found[first.head].n_sets:
+        found[f"{first.head}, {FULL}"] = many
     for measure in others:
         found[measure.head] = ranking(parts[FLAT], measure, tuple(REFERENCES))
     return {head: one for head, one in found.items() if one.n_sets}
@@ -151,12 +154,7 @@ def complete(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(kept)
 
 
-def counts_of(frame: pd.DataFrame) -> dict[str, int]:
-    """Return the numbers of data sets and experiments, and the least and most splits of a size."""
+def splits_of(frame: pd.DataFrame) -> tuple[int, int]:
+    """Return the fewest and the most splits of a training size and dimension."""
     splits = frame.groupby(["dimension", "size"])["split"].nunique()
-    return {
-        "sets": int(frame["dataset"].nunique()),
-        "experiments": len(frame[EXPERIMENT].drop_duplicates()),
-        "fewest splits": int(splits.min()),
-        "most splits": int(splits.max()),
-    }
+    return int(splits.min()), int(splits.max())

@@ -258,7 +258,8 @@ def test_rows_and_the_page_are_made_by_the_command(home, tmp_path, capsys):
     positions.to_csv(out / "panels.csv", index=False)
     assert main(["maps", "--out", str(out), "--page"]) == 0
     text = (out / "maps.md").read_text(encoding="utf-8")
-    assert "on 2 experiments (8 fits)" in text
+    assert "on 1 experiments (8 rows)." in text
+    assert "The rows of `SmoothEmbeddingCV` are not complete, so they are left out." in text
     assert "There are 2 random splits." in text
     assert all(f"| {measure.head} | {measure.meaning} |" in text for measure in MEASURES)
     assert (out / "images" / "maps_panels.png").exists()
