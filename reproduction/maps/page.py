@@ -60,10 +60,16 @@ def text_of(rows: Sequence[Row]) -> str:
                 f"{100 * means[name]:.1f} % ({name})" for name in REFERENCES if name in means
             ),
             best=shown(best),
+            n_alike=n_alike(found[first]),
             best_accuracy=f"{100 * means[best]:.1f}",
             meanings=meanings_of(found),
         )
     )
+
+
+def n_alike(own: Ranking) -> int:
+    """Return how many other maps do not differ significantly from the best one."""
+    return int((own.ranks <= own.ranks.iloc[0] + own.difference).sum()) - 1
 
 
 def missing_told(own: Ranking) -> str:

@@ -317,6 +317,7 @@ def test_the_three_best_of_every_measure_are_bold():
     assert page.best_three(found["accuracy"]) == "a 1.0, b 2.0, `SmoothEmbedding` class map 3.5"
     equal = page.Ranking(pd.Series({"a": 2.5, "b": 2.5, "c": 2.5, "d": 2.5, "e": 5.0}), ranks, 9, 9)
     assert page.best_three(equal) == "4 of 5 maps are equal"
+    assert page.n_alike(found["accuracy"]) == 1  # the critical difference is 2.0
 
 
 def test_a_split_of_a_size_counts_if_every_map_has_it():
