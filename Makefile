@@ -50,7 +50,7 @@ quick: $(VENV)/.test ## Run the quick tests in less than a minute on two cores.
 lint: $(VENV)/.test lint-report
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
-	$(RUN)/python release/prose.py README.md docs
+	$(RUN)/python release/prose.py README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src
 
 # ESLint and TypeScript check the report's scripts, with types in comments. CI has Node, and others may not.
 ifneq ($(shell command -v npm 2> /dev/null),)

@@ -1,6 +1,6 @@
 """Check the prose of pages and docstrings for mistakes that can be counted.
 
-    python release/prose.py README.md docs src     # in `make lint`
+    python release/prose.py README.md docs src     # these are checked in `make lint`, among others
     python release/prose.py docs/howto             # these pages
     python release/prose.py docs --show splices    # where a rule matches
 
