@@ -228,8 +228,8 @@ METHODS: dict[str, Method] = {
     "TabPFN v1": tabpfn,
 }
 OURS = ("SmoothEmbeddingCV", "SmoothEmbedding")
-# They run on some data sets only, and are compared with ours on these.
-REFERENCES = ("TabPFN v1", "1-NN, DTW")
+# They have rows on some data sets or splits only, and are compared with ours on these.
+REFERENCES = ("xRFM", "TabPFN v1", "1-NN, DTW")
 RANKED = tuple(name for name in METHODS if name not in REFERENCES)
 # These methods receive columns that are not standardized.
 RAW = ("1-NN, DTW",)
