@@ -170,3 +170,10 @@ def test_what_the_search_gains():
 def test_data_sets_of_the_ranks():
     (number,) = re.findall(r"This page reports the other (\d+) data sets", page("research/study.md"))
     assert f"Mean ranks on {number} public data sets" in readme()
+
+
+def test_the_gain_of_the_search():
+    (ratio,) = re.findall(r"\| tables \| reported \| \d+ \| (\S+) ", page("research/study.md"))
+    gain = f"{100 * (1 - float(ratio)):.0f} %"
+    assert f"On tables, this lowers the error by {gain}" in readme()
+    assert f"the search lowers the error on tables by {gain}" in page("howto/hyperparameters.md")

@@ -59,7 +59,6 @@ def text_of(rows: Sequence[Row], figure: str) -> str:
     results = reported(frame)
     template = Path(__file__).with_name("study.md").read_text(encoding="utf-8")
     return template.format(
-        n_sets=frame["dataset"].nunique(),
         n_reported=len(results.names),
         n_experiments=len(results.errors),
         n_splits=results.n_splits,

@@ -92,7 +92,8 @@ class Results:
         counts = self.splits.reset_index().groupby("size")["split"].nunique()
         if counts.nunique() == 1:
             return str(counts.iloc[0])
-        return ", ".join(f"{n} with {size} samples per class" for size, n in counts.items())
+        sizes = counts.groupby(counts, sort=False).groups.items()
+        return " and ".join(f"{n} with {_listed(own)} samples per class" for n, own in sizes)
 
     @property
     def names(self) -> list[str]:
@@ -140,3 +141,8 @@ class Results:
         """Return how many experiments of how many a method loses by more than a standard error."""
         more = (self.splits[one] - self.splits[other]).groupby(EXPERIMENT).agg(["mean", "sem"]).dropna()
         return f"{int((more['mean'] > more['sem'] + 1e-9).sum())} of {len(more)}"
+
+
+def _listed(sizes: Iterable[int]) -> str:
+    *first, last = map(str, sizes)
+    return f"{', '.join(first)} or {last}" if first else last

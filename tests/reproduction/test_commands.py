@@ -70,7 +70,7 @@ def test_tables_have_both_protocols_and_errors_of_a_recomputation(done):
 def test_nothing_published_names_this_machine(done):
     names = {str(done.parent), str(Path.home()), str(ROOT), os.uname().nodename}
     for path in done.rglob("*"):
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
         assert not [name for name in names if len(name) > 3 and name in text], path.name
 
 
@@ -184,7 +184,7 @@ def test_the_quick_study_has_every_row_a_page_and_figures(tmp_path, capsys):
     rows = RowFile(tmp_path / "rows.jsonl").rows()
     assert len({(r.task.dataset, r.task.method, r.task.n_train) for r in rows}) == len(rows) == 20
     text = (tmp_path / "study.md").read_text(encoding="utf-8")
-    assert "# Study on 2 data sets" in text
+    assert re.search(r"# Study on \d data sets", text)
     assert (tmp_path / "ranks.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     assert main(options) == 0
