@@ -5,14 +5,14 @@ import pytest
 from attacks import lead_gradient
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss as scikit_learns
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from nsse import SmoothEmbedding
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import ConformalClassifier, SelectivePredictor, risk_coverage, typicality
 from nsse.certificates.conformal import conformity
 from nsse.certificates.reliability import log_loss, reliability_curve
@@ -328,3 +328,15 @@ def test_samples_without_entries_are_atypical_even_if_one_coordinate_is_that_of_
     model = SmoothEmbedding().fit(sparse.csr_array(np.eye(6)[words]), labels)
     np.testing.assert_allclose(model.transform(sparse.csr_array((1, 6)))[0, 1], 0.0, atol=1e-12)
     assert model.typicality(sparse.csr_array((1, 6))) == pytest.approx(1 / 16)
+
+
+@pytest.mark.parametrize("model", [SmoothEmbedding(), SmoothEmbeddingCV()], ids=["single", "search"])
+def test_samples_far_from_all_others_are_atypical_if_one_class_is_frequent(model):
+    """Far away, the score of a frequent class is its prior, which is large."""
+    X, y = make_classification(
+        2000, 10, n_informative=5, weights=[0.85], class_sep=1.5, flip_y=0.02, random_state=0
+    )
+    model.fit(X[:300], y[:300])
+    assert (typicality(model, X[:300] + 100.0) < 0.05).mean() > 0.95
+    known = (typicality(model, X[300:]) < 0.05).mean()
+    assert known < 0.1

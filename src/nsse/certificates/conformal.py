@@ -40,7 +40,7 @@ from nsse.certificates.front import EPS, Front
 from nsse.certificates.map_bounds import bounds_of, change, widest_weight
 from nsse.certificates.margins import norms_between
 from nsse.certificates.radii import Decision, checked_samples
-from nsse.maps import Member
+from nsse.maps import Member, members_of
 from nsse.metrics.base import as_metric
 from nsse.pipelines import behind, check_model, opened
 from nsse.scores import Scores
@@ -91,12 +91,13 @@ def number_below(known: Floats, counts: Floats, values: Floats) -> Floats:
 def typicality(model: Any, X: SamplesLike) -> Floats:
     """Return p-values of "this sample is of a known class", which are small for atypical samples.
 
-    Two signs are combined. The largest class score is small for a sample that is far from all training
-    samples. If there are more features than training samples, the scores are those of the projection of
-    the sample onto the affine hull of the training samples, and its distance h from the hull is the
-    second sign. The deviations of the scores from the class priors are multiplied by the kernel value at
-    distance h/2. The largest score after that is compared with the same number of left-out training
-    samples.
+    Two signs are combined. A class score is close to the class prior for a sample that is far from all
+    training samples, so its excess over the prior is small. The excess is divided by 1 minus the prior,
+    so that it does not depend on how frequent the class is. If there are more features than training
+    samples, the scores are those of the projection of the sample onto the affine hull of the training
+    samples, and its distance h from the hull is the second sign. The deviations of the scores from the
+    class priors are multiplied by the kernel value at distance h/2. The largest excess is compared with
+    the largest excess of each left-out training sample.
 
     Sparse samples without any entry, such as texts without a known word, have the smallest value, unless
     a training sample has no entry either.
@@ -143,9 +144,29 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
     if heights is not None:
         above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, Z))
         scores, values = lowered(last, scores, heights), lowered(last, values, above)
-    below = number_below(scores.max(axis=1), counts, values.max(axis=1))
+    known, new = excess(last, scores).max(axis=1), excess(last, values).max(axis=1)
+    below = number_below(known, counts, new)
     is_empty = _empty_rows(last, Z)
     return np.asarray((1.0 + np.where(is_empty, 0.0, below)) / (1.0 + counts.sum()))
+
+
+def excess(model: Any, values: Floats) -> Floats:
+    """Return (v_c − b_c)/(1 − π_c) for values v_c of the classes with priors π_c.
+
+    b_c is the value far from all training samples, where all kernel functions are zero. For class scores
+    it is π_c, and the excess is 1 at the target of a class, whatever its prior is. Squared distances to
+    the nearest samples are returned as they are.
+    """
+    if not model.scores_.has_one_per_class:
+        return values
+    members = members_of(model)
+    far = sum(own.weight * own.scores.values(np.zeros((1, own.map.n_components))) for own in members)
+    offsets = [own.scores.offsets for own in members if own.scores.has_one_per_class]
+    equal = np.full(values.shape[1], 1.0 / values.shape[1])
+    priors = np.mean(offsets, axis=0) if offsets else equal
+    if members[0].scores is not model.scores_:  # the scores of an ensemble add up to zero
+        far = far - far.mean()
+    return np.asarray((values - far) / (1.0 - priors))
 
 
 def _empty_rows(model: Any, X: Any) -> Bools:

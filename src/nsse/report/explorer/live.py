@@ -140,7 +140,7 @@ def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> 
         "n_classes": len(core.classes_),
         "n_components": findings.train.embedding.shape[1],
         "per_sample": findings.per_sample,
-        "certifies": not without_radii(preparation),
+        "certifies": not without_radii(preparation) and _has_slopes(members),
         "alike": next(k for k, member in zip(places, members, strict=True) if member is ranks),
         "rotation": None if rotation is None else block(rotation, "f8"),
         "is_nearest": not core.scores_.has_one_per_class,
@@ -153,6 +153,14 @@ def _entry(findings: Findings, decision: Decision, preparation: Preparation) -> 
             for member, place in zip(members, places, strict=True)
         ],
     }
+
+
+def _has_slopes(members: tuple[Member, ...]) -> bool:
+    """Return whether all functions have a bounded slope.
+
+    Otherwise, rounding changes a radius much more than the page can show, so only Python computes it.
+    """
+    return all(np.isfinite(member.map.unit_slope) for member in members)
 
 
 def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[str, Any]:
