@@ -160,6 +160,29 @@ def test_defaults():
     assert f"`slope_penalty` is {penalty} by default" in page("explanation/search.md")
 
 
+def test_coverage_of_the_search():
+    coverage: dict[tuple[str, str, int], list[float]] = {}
+    for line in (RESULTS / "frontier-0.4.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if (row["model"], row["half"]) == ("search", "report") and row["coverage"] is not None:
+            coverage.setdefault((row["kind"], row["set"], row["size"]), []).append(row["coverage"])
+    means = {key: np.mean(values) for key, values in coverage.items()}
+    every = 100 * np.mean(list(means.values()))
+    tables = 100 * np.mean([mean for key, mean in means.items() if key[0] == "tables"])
+    text = page("explanation/search.md")
+    assert f"In {len(means)} experiments" in text
+    assert f"contain the true label in {every:.0f} % of the cases on average" in text
+    assert f"and in {tables:.0f} % on tables" in text
+
+
+def test_gains_of_the_metric():
+    light, speaker = stored("shared_light.json")["means"], stored("shared_speaker.json")
+    text = page("explanation/metric.md")
+    for errors in (light, speaker["means"], speaker["men to women"]):
+        told = f"{errors['SmoothEmbedding']:.1f} %, compared with {errors['SVC, tuned']:.1f} %"
+        assert told in text
+
+
 def test_what_the_search_gains():
     (ratio,) = re.findall(r"\| tables \| reported \| \d+ \| ([\d.]+) \(", page("research/study.md"))
     gain = f"{100 - 100 * float(ratio):.0f} %"
