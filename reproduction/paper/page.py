@@ -186,8 +186,8 @@ def _best(errors: pd.Series) -> str:
 
 
 def _spread(errors: pd.Series) -> str:
-    stderr = errors.sem() if len(errors) > 1 else 0.0
-    return f"{errors.mean():.2f} ± {stderr:.2f}"
+    spread = f" ± {errors.sem():.2f}" if len(errors) > 1 else ""
+    return f"{errors.mean():.2f}{spread}"
 
 
 def _title(dataset: str) -> str:
