@@ -88,17 +88,29 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
 
 
 def warn_of_marker(classes: NDArray[Any], codes: Ints, stacklevel: int = 6) -> None:
-    """Warn if -1 is a class among at least two others that are non-negative integers.
+    """Warn if -1 is a class among at least two others that are non-negative integers, or text.
 
     Other libraries mark samples without a label with -1. With one other class, it is one of two classes.
+    NumPy turns it into text if the other labels are text.
     """
-    if classes.dtype.kind not in "if" or len(classes) < 3 or classes[0] != -1 or classes[1] < 0:
+    if len(classes) < 3:
         return
-    if np.any(classes != np.round(classes)):
-        return
+    is_text = classes.dtype.kind == "U"
+    if is_text:
+        is_marker = classes == "-1"
+        if not is_marker.any() or all(label.lstrip("-").isdigit() for label in classes.tolist()):
+            return
+    else:
+        if classes.dtype.kind not in "if" or classes[0] != -1 or classes[1] < 0:
+            return
+        if np.any(classes != np.round(classes)):
+            return
+        is_marker = classes == -1
+    n_marked = np.count_nonzero(is_marker[codes] & (codes >= 0))
+    label, mark = ("'-1'", "mark them with None and ") if is_text else ("-1", "")
     warnings.warn(
-        f"The label -1 of {np.count_nonzero(codes == 0)} samples is a class like the others. If it "
-        "marks samples without a label, pass unlabeled=nsse.unlabeled.GraphPenalty() or "
+        f"The label {label} of {n_marked} samples is a class like the others. If it marks "
+        f"samples without a label, {mark}pass unlabeled=nsse.unlabeled.GraphPenalty() or "
         "LabelPropagation() to SmoothEmbedding, or leave these samples out.",
         UserWarning,
         stacklevel=stacklevel,

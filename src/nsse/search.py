@@ -26,12 +26,13 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_components, check_count, check_number
+from nsse._support.samples import validate_data
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.base import FLOATS, EmbeddingClassifier
@@ -240,7 +241,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         fewest = 2 if grid.augmentations else FEWEST_OF_A_CLASS
         splits = samples.splits(self.cv, self.random_state, fewest)
         if not splits:
-            warnings.warn(NOT_COMPARED, UserWarning, stacklevel=4)
+            reason = NO_SPLITS if groups is None else NO_SPLITS_OF_GROUPS
+            warnings.warn(f"{reason} The estimator is used as it is.", UserWarning, stacklevel=4)
         comparison = Comparison(base, grid, samples, splits, self.n_jobs, self.verbose)
         compare = self._stacked if self.scoring is None else self._best_by_score
         chosen = compare(comparison, rows)
@@ -434,9 +436,13 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         return np.asarray(self._left_out_embedding.astype(self.embedding_.dtype, copy=False))
 
 
-NOT_COMPARED = (
-    "No candidates were compared, because no class has enough samples to hold some of them out. The "
-    "estimator is used as it is. Give at least three samples of a class."
+NO_SPLITS = (
+    "No candidates were compared, because no class has enough samples to hold some of them out. Give at "
+    "least three samples of a class."
+)
+NO_SPLITS_OF_GROUPS = (
+    "No candidates were compared, because no split of the groups has samples of two classes to train on "
+    "and a sample of one of these to hold out. Give more groups, so that classes are in several of them."
 )
 # Attributes that a search takes over from a single model.
 OF_SINGLE = (

@@ -168,6 +168,28 @@ def test_minus_one_is_told_once_by_every_estimator():
         assert [one.filename for one in caught if "label -1" in str(one.message)] == [__file__]
 
 
+def test_minus_one_among_text_is_told():
+    """NumPy turns -1 into text if it is joined with labels that are text."""
+    names = np.array(["a", "b"])[np.arange(150) % 2]
+    y = np.r_[names[:100], [-1] * 50]
+    message = "The label '-1' of 50 samples is a class .* mark them with None"
+    for unlabeled in (None, GraphPenalty()):
+        with pytest.warns(UserWarning, match=message):
+            SmoothEmbedding(unlabeled=unlabeled).fit(X, y)
+
+
+def test_a_search_names_columns_that_are_no_numbers():
+    pandas = pytest.importorskip("pandas", reason="pandas")
+    frame = pandas.DataFrame({"size": np.arange(150.0), "kind": ["a", "b", "c"] * 50})
+    with pytest.raises(ValueError, match="Got text in column 'kind'"):
+        nsse.SmoothEmbeddingCV().fit(frame, Y)
+
+
+def test_a_search_tells_that_groups_are_too_few():
+    with pytest.warns(UserWarning, match="because no split of the groups has samples of two classes"):
+        nsse.SmoothEmbeddingCV().fit(X, Y, groups=Y)
+
+
 EXPLAINERS = {
     "explain": nsse.explanations.explain,
     "feature_relevance": lambda model, _: nsse.explanations.feature_relevance(model),

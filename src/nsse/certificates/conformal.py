@@ -160,7 +160,8 @@ def excess(model: Any, values: Floats) -> Floats:
     if not model.scores_.has_one_per_class:
         return values
     members = members_of(model)
-    far = sum(own.weight * own.scores.values(np.zeros((1, own.map.n_components))) for own in members)
+    parts = [own.weight * own.scores.values(np.zeros((1, own.map.n_components))) for own in members]
+    far = np.sum(parts, axis=0)
     offsets = [own.scores.offsets for own in members if own.scores.has_one_per_class]
     equal = np.full(values.shape[1], 1.0 / values.shape[1])
     priors = np.mean(offsets, axis=0) if offsets else equal
