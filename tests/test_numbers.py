@@ -138,8 +138,8 @@ def test_reasons_of_the_readme():
         told = " | ".join(f"{errors[method]:.1f} %" for method in means)
         assert f"| {title} | {told} |" in page("research/measurements.md")
     (digits,) = (row for row in stored("probabilities.json") if row["set"] == "digits")
-    told = f"the log-loss is {digits['untuned']:.3f}. It is {digits['SVC']:.3f} for a calibrated SVM"
-    assert told in readme()
+    ours, svm = (f"{digits[name]:.3f}" for name in ("untuned", "SVC"))
+    assert f"the log-loss (lower is better) is {ours}. It is {svm} for a calibrated SVM" in readme()
     (area,) = re.findall(r"\| digits, 20 \| ([\d.]+) ±", page("research/measurements.md"))
     assert f"an area under the ROC curve of {area}" in readme()
     section = page("research/measurements.md").split("## Typicality")[1].split("## ")[0]
