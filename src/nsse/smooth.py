@@ -269,7 +269,8 @@ class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
         settings = self._settings()
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
         check_components(self.n_components, len(given.classes))
-        warn_of_marker(*given.labels)
+        if settings.unlabeled.marker in (None, -1):  # another marker was chosen by the user
+            warn_of_marker(*given.labels)
         if sample_weight is not None or self.class_weight is not None:
             warn_of_weights(float(given.weights.sum()), int(np.count_nonzero(given.given >= 0)))
         per_sample = given.augmented(self.augment).per_sample
