@@ -168,7 +168,9 @@ def error_table(rows: Sequence[Row], kind: str) -> str:
         error = row.error if kind == "of the fit" else row.details["new"]
         found.setdefault((row.task.method, row.task.dataset, row.task.n_train), []).append(100 * error)
     there = dict.fromkeys([*METHODS, *(method for method, *_ in found)])
-    lines = [[m, *(_told(found.get((m, *case), [])) for case in CASES)] for m in there]
+    # The stored rows have the British spelling.
+    shown = {method: method.replace("labelled", "labeled") for method in there}
+    lines = [[shown[m], *(_told(found.get((m, *case), [])) for case in CASES)] for m in there]
     return markdown(["method", *CASES.values()], lines)
 
 
