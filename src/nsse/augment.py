@@ -316,7 +316,9 @@ def zoomed(images: Pixels, ratio: float) -> Pixels:
     images = floating(images)
     back = np.array([1.0, 1.0 / ratio, 1.0 / ratio, 1.0])
     center = (np.array(images.shape) - 1) / 2
-    resized = ndimage.affine_transform(images, back, center - back * center, order=1, mode="nearest")
+    offset = center - back * center
+    # Older versions of SciPy warn of a matrix that is given by its diagonal alone.
+    resized = ndimage.affine_transform(images, np.diag(back), offset, order=1, mode="nearest")
     return within_range(resized, images)
 
 
