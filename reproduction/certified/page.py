@@ -81,7 +81,7 @@ def text_of(rows: Sequence[Row]) -> str:
             n_experiments=len(experiments),
             splits=f"{n_splits} random split{'s' * (n_splits != 1)}",
             rows=len(rows),
-            sizes=" or ".join(str(size) for size in sorted(frame["size"].unique())),
+            sizes=", ".join(str(size) for size in sorted(frame["size"].unique())),
             mnist=_mnist(frame),
             wins=_wins(frame),
             tables="\n\n".join(_tables(frame)),
