@@ -150,6 +150,16 @@ def test_reasons_of_the_readme():
     assert "100.0% equal labels" in page("howto/deploy.md")
 
 
+def test_maps_of_the_readme():
+    text = page("research/maps.md")
+    names = ("`SmoothEmbeddingCV` class map", "LDA class map", "supervised UMAP")
+    accuracies = dict(re.findall(r"^\| (\S.*?) \| ([\d.]+) \|", text, re.MULTILINE))
+    ours, lda, umap = (accuracies[name] for name in names)
+    (n_sets,) = re.findall(r"The table below contains (\d+) of them", text)
+    assert f"On {n_sets} data sets, the mean accuracy of five neighbors in the plane is {ours} %" in readme()
+    assert f"{lda} % for class maps of LDA, and {umap} % for supervised UMAP" in readme()
+
+
 def test_defaults():
     defaults = SmoothEmbedding().get_params()
     table = page("reference/parameters.md")
