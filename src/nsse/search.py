@@ -81,13 +81,13 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     scoring : str or callable, default=None
         If given, candidates are fitted and compared by this score, as in ``GridSearchCV``, and the best
         single candidate is the result. All candidates are scored on one split, the best 64 on three, and
-        the best 16 on all, which takes about ten times as long. None builds the stack by the log-loss of
+        the best 16 on all, which takes 10 to 30 times as long. None builds the stack by the log-loss of
         held-out samples.
     slope_penalty : float, default=0.0002
         ν, the penalty for steep maps in the stack, as a share of the lowest log-loss of a candidate. A
-        larger value gives a smoother map with larger certified radii and a larger error. Common values
-        are 0 to 0.003. Kernels with an infinite slope, such as the exponential kernel, need 0. The
-        parameter has no influence if `scoring` is given.
+        larger value gives a smoother map with larger certified radii, and very large values also cost
+        accuracy. Common values are 0 to 0.003. Kernels with an infinite slope, such as the exponential
+        kernel, need 0. The parameter has no influence if `scoring` is given.
     max_members : int, default=8
         Largest number of members of the stack. It has no influence if `scoring` is given.
     max_samples : int, default=2000
